@@ -1,0 +1,1 @@
+"""Find faces and their five points."""

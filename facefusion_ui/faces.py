@@ -1,0 +1,56 @@
+"""A face found in a frame, a face cut from it, and the person whose face is put there."""
+
+from dataclasses import dataclass
+
+from facefusion_ui.arrays import Affine, Box, Crop, Embedding, Frame, Mask, Points5, Points68
+
+
+@dataclass(frozen=True, eq=False)
+class Face:
+    """A face in a frame, in the frame's pixels.
+
+    `landmarks` and `embedding` are None until a step that needs them has asked for them.
+    """
+
+    box: Box
+    points: Points5
+    score: float
+    landmarks: Points68 | None = None
+    embedding: Embedding | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Portrait:
+    """One picture of the source person: the whole frame and the face in it."""
+
+    frame: Frame
+    face: Face
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """The person to put on the target: at least one portrait, and their mean embedding.
+
+    `embedding` is None when no chosen model needs one.
+    """
+
+    portraits: tuple[Portrait, ...]
+    embedding: Embedding | None
+
+
+@dataclass(frozen=True, eq=False)
+class AlignedFace:
+    """A face cut from a frame; points are in the crop's pixels, `to_crop` maps frame to crop."""
+
+    crop: Crop
+    to_crop: Affine
+    points: Points5
+    landmarks: Points68 | None
+
+
+@dataclass(frozen=True, eq=False)
+class SwappedFace:
+    """What a swapper returns: the new crop and, if the model makes one, the mask it belongs in."""
+
+    crop: Crop
+    mask: Mask | None = None

@@ -1,0 +1,1 @@
+"""Find 68 landmarks on a face."""

@@ -1,0 +1,1 @@
+"""Read, probe and write photos and videos."""

@@ -1,0 +1,1 @@
+"""Turn Settings into an output file, as a generator of events."""

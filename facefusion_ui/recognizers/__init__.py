@@ -1,0 +1,1 @@
+"""Describe a face by a vector; near vectors are the same person."""

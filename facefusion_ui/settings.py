@@ -1,0 +1,222 @@
+"""Every option of a job, declared once: name, default, range, help, group.
+
+The command line's flags, the page's controls and the presets' keys follow from the fields. Names
+are FaceFusion's, so that its users find them.
+"""
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic.fields import FieldInfo
+
+from facefusion_ui.cards import Task
+from facefusion_ui.errors import SettingsError
+
+Group = Literal["paths", "face", "swapping", "mask", "output", "machine"]
+
+Processor = Literal["face_swapper", "face_enhancer", "frame_enhancer"]
+FaceSelectorMode = Literal["one", "many", "reference"]
+FaceSelectorOrder = Literal[
+    "left-right",
+    "right-left",
+    "top-bottom",
+    "bottom-top",
+    "small-large",
+    "large-small",
+    "best-worst",
+    "worst-best",
+]
+MaskType = Literal["box", "area"]
+VideoEncoder = Literal["libx264", "libx265", "libvpx-vp9", "h264_nvenc", "hevc_nvenc"]
+VideoPreset = Literal[
+    "ultrafast", "superfast", "veryfast", "faster", "fast", "medium", "slow", "slower", "veryslow"
+]
+ExecutionProvider = Literal["auto", "cpu", "cuda", "directml", "coreml"]
+LogLevel = Literal["error", "warn", "info", "debug"]
+
+
+@dataclass(frozen=True)
+class Option:
+    """What a door needs to know of a field beyond its type.
+
+    `task` makes the choices the names of that task's model cards; `basic` options are shown at once
+    on the page, the others behind "More"; `short` is the one-letter flag.
+    """
+
+    group: Group
+    basic: bool = False
+    short: str | None = None
+    task: Task | None = None
+
+
+class Settings(BaseModel):
+    """What a job does. Immutable; `model_copy(update=...)` makes a variant."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
+
+    source_paths: Annotated[tuple[Path, ...], Option("paths", basic=True, short="s")] = Field(
+        (), description="pictures of the person to put on the target; several are averaged"
+    )
+    target_path: Annotated[Path | None, Option("paths", basic=True, short="t")] = Field(
+        None, description="the photo or video to change; it is never modified"
+    )
+    output_path: Annotated[Path | None, Option("paths", short="o")] = Field(
+        None, description="the file to write, or a folder for it"
+    )
+
+    processors: Annotated[tuple[Processor, ...], Option("swapping")] = Field(
+        ("face_swapper",), min_length=1, description="what is done to each frame, in this order"
+    )
+    face_swapper_model: Annotated[str, Option("swapping", basic=True, task="face_swapper")] = Field(
+        "landmark_warp", description="the model that puts the source's face on the target"
+    )
+    face_enhancer_model: Annotated[str, Option("swapping", task="face_enhancer")] = Field(
+        "", description="the model that restores the swapped face"
+    )
+    face_enhancer_blend: Annotated[int, Option("swapping")] = Field(
+        80, ge=0, le=100, description="how much of the enhanced face is used, in percent"
+    )
+    frame_enhancer_model: Annotated[str, Option("swapping", task="frame_enhancer")] = Field(
+        "", description="the model that enhances the whole frame"
+    )
+    frame_enhancer_blend: Annotated[int, Option("swapping")] = Field(
+        80, ge=0, le=100, description="how much of the enhanced frame is used, in percent"
+    )
+
+    face_detector_model: Annotated[str, Option("face", task="face_detector")] = Field(
+        "centerface", description="the model that finds faces"
+    )
+    face_detector_size: Annotated[int, Option("face")] = Field(
+        640, ge=160, le=2048, description="long edge, in pixels, of the picture the detector sees"
+    )
+    face_detector_score: Annotated[float, Option("face")] = Field(
+        0.5, ge=0.0, le=1.0, description="how sure the detector must be"
+    )
+    face_detector_angles: Annotated[tuple[Literal[0, 90, 180, 270], ...], Option("face")] = Field(
+        (0,),
+        min_length=1,
+        description="turns of the frame, in degrees, at which faces are searched",
+    )
+    face_landmarker_model: Annotated[str, Option("face", task="face_landmarker")] = Field(
+        "dlib_68", description="the model that finds the 68 points of a face"
+    )
+    face_recognizer_model: Annotated[str, Option("face", task="face_recognizer")] = Field(
+        "dlib_resnet", description="the model that tells people apart"
+    )
+    face_selector_mode: Annotated[FaceSelectorMode, Option("face", basic=True)] = Field(
+        "one",
+        description="which faces are swapped: the first in the order, all, or the reference's",
+    )
+    face_selector_order: Annotated[FaceSelectorOrder, Option("face", basic=True)] = Field(
+        "large-small", description="how the faces of a frame are counted"
+    )
+    reference_face_position: Annotated[int, Option("face")] = Field(
+        0, ge=0, description="which face of the reference frame is the person, counted from 0"
+    )
+    reference_face_distance: Annotated[float, Option("face")] = Field(
+        0.3,
+        ge=0.0,
+        le=1.0,
+        description="how far a face may be from the reference: half the recogniser's own distance, "
+        "0.3 for most people",
+    )
+    reference_frame_number: Annotated[int, Option("face")] = Field(
+        0, ge=0, description="the target's frame that shows the reference person, counted from 0"
+    )
+
+    face_mask_types: Annotated[tuple[MaskType, ...], Option("mask")] = Field(
+        ("box",),
+        min_length=1,
+        description="what bounds the change: the crop's box, the face's area",
+    )
+    face_mask_blur: Annotated[float, Option("mask")] = Field(
+        0.3, ge=0.0, le=1.0, description="softness of the box mask's edge"
+    )
+    face_mask_padding: Annotated[tuple[int, int, int, int], Option("mask")] = Field(
+        (0, 0, 0, 0), description="top, right, bottom, left of the box mask kept, in percent"
+    )
+
+    trim_frame_start: Annotated[int | None, Option("output")] = Field(
+        None, ge=0, description="first frame of the target that is used, counted from 0"
+    )
+    trim_frame_end: Annotated[int | None, Option("output")] = Field(
+        None, ge=1, description="frame of the target before which the output ends"
+    )
+    output_image_quality: Annotated[int, Option("output")] = Field(
+        90, ge=0, le=100, description="quality of a JPEG, WebP or AVIF"
+    )
+    output_video_encoder: Annotated[VideoEncoder, Option("output")] = Field(
+        "libx264", description="how a video is encoded; libx264 plays everywhere"
+    )
+    output_video_quality: Annotated[int, Option("output")] = Field(
+        80, ge=0, le=100, description="quality of a video"
+    )
+    output_video_preset: Annotated[VideoPreset, Option("output")] = Field(
+        "veryfast", description="speed of the encoder against the size of the file"
+    )
+    output_video_fps: Annotated[float | None, Option("output")] = Field(
+        None, gt=0, le=240, description="frames per second of the output; the target's if not given"
+    )
+    output_video_scale: Annotated[float, Option("output")] = Field(
+        1.0, ge=0.25, le=4.0, description="size of the output video against the target's"
+    )
+    report_path: Annotated[Path | None, Option("output")] = Field(
+        None, description="where the job report is written, as JSON"
+    )
+
+    execution_providers: Annotated[tuple[ExecutionProvider, ...], Option("machine")] = Field(
+        ("auto",), min_length=1, description="what runs the models; auto takes the card if it works"
+    )
+    execution_device_ids: Annotated[tuple[int, ...], Option("machine")] = Field(
+        (0,), min_length=1, description="which card, counted from 0"
+    )
+    log_level: Annotated[LogLevel, Option("machine")] = Field(
+        "info", description="how much is told on the terminal"
+    )
+
+
+def option(field: FieldInfo) -> Option:
+    """Return the `Option` a field of `Settings` is annotated with."""
+    return next(item for item in field.metadata if isinstance(item, Option))
+
+
+def make_settings(values: Mapping[str, Any]) -> Settings:
+    """Build `Settings`, naming the option and the nearest known name when something is wrong.
+
+    Raises:
+        SettingsError: an option is unknown or out of range.
+
+    >>> make_settings({"face_mask_blurr": 0.1})
+    Traceback (most recent call last):
+    facefusion_ui.errors.SettingsError: face_mask_blurr is not an option
+    """
+    for name in values:
+        if name not in Settings.model_fields:
+            raise SettingsError(
+                f"{name} is not an option", hint=nearest(name, Settings.model_fields)
+            )
+    try:
+        return Settings(**values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = str(first["loc"][0])
+        raise SettingsError(
+            f"{name}: {first['msg'].removeprefix('Input ')}, got {first['input']!r}",
+            hint=f"{name} says {Settings.model_fields[name].description}.",
+        ) from None
+
+
+def nearest(name: str, known: Mapping[str, object] | list[str]) -> str:
+    """Suggest the known name most like `name`.
+
+    >>> nearest("landmark_wrap", ["landmark_warp", "inswapper_128"])
+    'Did you mean landmark_warp?'
+    >>> nearest("x", ["landmark_warp"])
+    'Known: landmark_warp.'
+    """
+    close = difflib.get_close_matches(name, known, n=1)
+    return f"Did you mean {close[0]}?" if close else f"Known: {', '.join(known)}."

@@ -1,0 +1,1 @@
+"""Pure array functions between the models: choose, align, mask, colour, paste."""

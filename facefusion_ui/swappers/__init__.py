@@ -1,0 +1,1 @@
+"""Put a source face on a target crop."""

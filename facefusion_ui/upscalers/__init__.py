@@ -1,0 +1,1 @@
+"""Enhance a whole frame."""

@@ -60,3 +60,27 @@ def transform_points(points: Points, affine: Affine) -> Points:
     """
     moved: Points = points @ affine[:, :2].T + affine[:, 2]
     return moved.astype(np.float32)
+
+
+def fit_similarity(source: Points, target: Points) -> Affine:
+    """Return the turn, scale and shift that bring `source` nearest to `target`, least squares.
+
+    Raises:
+        ValueError: the source points coincide.
+
+    >>> square = np.float32([[0, 0], [1, 0], [1, 1], [0, 1]])
+    >>> fit_similarity(square, square * 2 + 3).tolist()
+    [[2.0, 0.0, 3.0], [0.0, 2.0, 3.0]]
+    """
+    source_mean = source.mean(axis=0, dtype=np.float64)
+    target_mean = target.mean(axis=0, dtype=np.float64)
+    x, y = (source - source_mean).T
+    u, v = (target - target_mean).T
+    spread = float((x * x + y * y).sum())
+    if spread == 0:
+        raise ValueError("the points coincide")
+    a = float((x * u + y * v).sum()) / spread
+    b = float((x * v - y * u).sum()) / spread
+    turn = np.asarray([[a, -b], [b, a]])
+    shift = target_mean - turn @ source_mean
+    return np.concatenate([turn, shift[:, None]], axis=1).astype(np.float32)

@@ -35,7 +35,7 @@ VideoEncoder = Literal["libx264", "libx265", "libvpx-vp9", "h264_nvenc", "hevc_n
 VideoPreset = Literal[
     "ultrafast", "superfast", "veryfast", "faster", "fast", "medium", "slow", "slower", "veryslow"
 ]
-ExecutionProvider = Literal["auto", "cpu", "cuda", "directml", "coreml"]
+ExecutionProvider = Literal["auto", "cpu", "cuda", "coreml"]
 LogLevel = Literal["error", "warn", "info", "debug"]
 
 
@@ -69,7 +69,7 @@ class Settings(BaseModel):
     )
 
     processors: Annotated[tuple[Processor, ...], Option("swapping")] = Field(
-        ("face_swapper",), min_length=1, description="what is done to each frame, in this order"
+        ("face_swapper",), min_length=1, description="what is done to each frame"
     )
     face_swapper_model: Annotated[str, Option("swapping", basic=True, task="face_swapper")] = Field(
         "landmark_warp", description="the model that puts the source's face on the target"

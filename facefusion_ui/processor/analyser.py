@@ -1,0 +1,62 @@
+"""What is known of the faces in a frame, asked for step by step: only what is needed is run."""
+
+from dataclasses import replace
+
+from facefusion_ui.arrays import Frame
+from facefusion_ui.faces import Face
+from facefusion_ui.processor.record import Record
+from facefusion_ui.registry.catalog import card
+from facefusion_ui.settings import Settings
+from facefusion_ui.steps.choose import half_distance, order_faces
+from facefusion_ui.steps.detect import find_faces
+
+
+class Analyser:
+    """Finds faces and describes them with the models that `settings` name."""
+
+    def __init__(self, settings: Settings, record: Record) -> None:
+        self._settings = settings
+        self._record = record
+        self._detector = card(settings.face_detector_model, "face_detector")
+        self._landmarker = card(settings.face_landmarker_model, "face_landmarker")
+        self._recognizer = card(settings.face_recognizer_model, "face_recognizer")
+
+    def find(self, frame: Frame) -> list[Face]:
+        """Return the faces of `frame`, in the order the settings ask for."""
+        settings = self._settings
+
+        def detect(picture: Frame) -> list[Face]:
+            faces: list[Face] = self._record.run(
+                self._detector,
+                lambda detector: detector.detect(
+                    picture,
+                    size_px=settings.face_detector_size,
+                    score=settings.face_detector_score,
+                ),
+            )
+            return faces
+
+        faces = find_faces(frame, detect, settings.face_detector_angles)
+        return order_faces(faces, settings.face_selector_order)
+
+    def with_landmarks(self, frame: Frame, face: Face) -> Face:
+        """Return `face` with its 68 landmarks."""
+        if face.landmarks is not None:
+            return face
+        points = self._record.run(self._landmarker, lambda model: model.landmarks(frame, face))
+        return replace(face, landmarks=points)
+
+    def with_embedding(self, frame: Frame, face: Face) -> Face:
+        """Return `face` with its embedding (and its landmarks, if the recogniser needs them)."""
+        if face.embedding is not None:
+            return face
+        if "landmarks" in self._recognizer.needs:
+            face = self.with_landmarks(frame, face)
+        embedding = self._record.run(self._recognizer, lambda model: model.embed(frame, face))
+        return replace(face, embedding=embedding)
+
+    def distance(self, a: Face, b: Face) -> float:
+        """Return how unlike two faces with embeddings are, on `reference_face_distance`'s scale."""
+        if a.embedding is None or b.embedding is None:
+            raise ValueError("both faces need an embedding")
+        return half_distance(a.embedding, b.embedding, self._recognizer.metric)

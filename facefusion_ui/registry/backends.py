@@ -1,0 +1,64 @@
+"""Opening networks: the only module that imports onnxruntime.
+
+ONNX Runtime falls back to the CPU without a word when a provider does not load, and its outputs are
+views that keep memory of the session alive; here the first is an error and the second a copy.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from facefusion_ui.errors import DeviceError, ModelError
+from facefusion_ui.registry.device import ORT_NAMES
+from facefusion_ui.settings import ExecutionProvider
+
+LOG_FATAL = 4  # the runtime's own lines say nothing the raised errors do not
+
+
+class OnnxNetwork:
+    """A session on one device; implements `contracts.Network`."""
+
+    def __init__(self, path: Path, *, provider: ExecutionProvider, device_id: int) -> None:
+        """Open `path`.
+
+        Raises:
+            DeviceError: `provider` does not run here; the CPU is never taken in its place.
+            ModelError: the file is not a network ONNX Runtime can open.
+        """
+        import onnxruntime as ort
+
+        name = ORT_NAMES[provider]
+        if name not in ort.get_available_providers():
+            raise DeviceError(
+                f"{provider} is not part of the installed onnxruntime",
+                hint="Use --execution-providers cpu, or reinstall the requirements.",
+            )
+        if provider == "cuda":
+            ort.preload_dlls()
+        options = ort.SessionOptions()
+        options.enable_mem_pattern = False
+        options.log_severity_level = LOG_FATAL
+        device = {} if provider == "cpu" else {"device_id": str(device_id)}
+        ort.set_default_logger_severity(LOG_FATAL)
+        try:
+            self._session = ort.InferenceSession(
+                str(path), options, providers=[(name, device)], enable_fallback=0
+            )
+        except Exception as error:
+            raise ModelError(
+                f"{path.name} cannot be opened: {error}", hint="The file may be damaged."
+            ) from error
+        if self._session.get_providers()[0] != name:
+            raise DeviceError(
+                f"{provider} was asked for, but ONNX Runtime could not load it",
+                hint="Update the card's driver, or use --execution-providers cpu.",
+            )
+
+    @property
+    def input_shapes(self) -> Mapping[str, tuple[int | str | None, ...]]:
+        return {node.name: tuple(node.shape) for node in self._session.get_inputs()}
+
+    def __call__(self, feeds: Mapping[str, NDArray[np.generic]]) -> list[NDArray[np.float32]]:
+        return [np.array(output) for output in self._session.run(None, dict(feeds))]

@@ -69,8 +69,8 @@ def fit_similarity(source: Points, target: Points) -> Affine:
         ValueError: the source points coincide.
 
     >>> square = np.float32([[0, 0], [1, 0], [1, 1], [0, 1]])
-    >>> fit_similarity(square, square * 2 + 3).tolist()
-    [[2.0, 0.0, 3.0], [0.0, 2.0, 3.0]]
+    >>> transform_points(square, fit_similarity(square, square * 2 + 3))[2].tolist()
+    [5.0, 5.0]
     """
     source_mean = source.mean(axis=0, dtype=np.float64)
     target_mean = target.mean(axis=0, dtype=np.float64)

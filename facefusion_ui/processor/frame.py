@@ -23,6 +23,7 @@ class Recipe:
         self._record = record
         self.analyser = Analyser(settings, record)
         self._steadier = Steadier()
+        self._last: tuple[Frame, Frame, int] | None = None  # in, out, faces: for frames that repeat
         self.swapper = self._card_of("face_swapper")
         self._enhancer = self._card_of("face_enhancer")
         self._upscaler = self._card_of("frame_enhancer")
@@ -43,6 +44,17 @@ class Recipe:
         Returns:
             (H * scale, W * scale, 3) uint8, BGR.
         """
+        if self._last and np.array_equal(frame, self._last[0]):
+            _, out, count = self._last
+        else:
+            out, count = self._apply(frame, source, reference)
+            self._last = (frame, out, count)
+        self._record.count_frame(count)
+        return out
+
+    def _apply(
+        self, frame: Frame, source: Source | None, reference: Face | None
+    ) -> tuple[Frame, int]:
         faces = [self._prepared(frame, face) for face in self._choose(frame, reference)]
         faces = self._steadier.steady(faces)
         for face in faces:
@@ -52,8 +64,7 @@ class Recipe:
                 frame = self._enhance(frame, face, self._enhancer)
         if self._upscaler:
             frame = self._upscale(frame, self._upscaler)
-        self._record.count_frame(len(faces))
-        return frame
+        return frame, len(faces)
 
     def _choose(self, frame: Frame, reference: Face | None) -> list[Face]:
         faces = self.analyser.find(frame)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd
 from pathlib import Path
+from typing import BinaryIO
 
 import av
 import numpy as np
@@ -64,6 +65,7 @@ HEIC_BRANDS = (b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"
 DEFAULT_RATE = Fraction(25)  # of a video without time stamps that claims no rate
 QUICK_GIF_MS = 100  # what browsers make of a frame said to last 0 or 10 ms
 FASTEST_ANIMATION_MS = 20  # of a tick when durations have no common one, unless a frame is shorter
+BUFFER_BYTES = 1 << 20
 CUT_S = 0.5  # a file that ends this long before its header says is cut off
 
 _SUPPORTED = "Photos: JPEG, PNG, WebP, AVIF, BMP, TIFF, GIF; videos: MP4, MOV, MKV, WebM and more."
@@ -228,8 +230,21 @@ def _probe_video(path: Path) -> MediaInfo:
         raise _not_media(path, error) from error
 
 
-def _opened_video(path: Path) -> InputContainer:
-    return av.open(f"file:{path}", options={"protocol_whitelist": "file"})
+class _Nameless:
+    """A file without its name, which could be a pattern or make its ending be believed."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.read, self.seek, self.tell = file.read, file.seek, file.tell
+
+
+@contextmanager
+def _opened_video(path: Path) -> Iterator[InputContainer]:
+    options = {"format_whitelist": ",".join(VIDEO_FORMATS), "protocol_whitelist": "file"}
+    with (
+        path.open("rb") as file,
+        av.open(_Nameless(file), "r", options=options, buffer_size=BUFFER_BYTES) as video,
+    ):
+        yield video
 
 
 def _not_media(path: Path, error: av.FFmpegError) -> InputError:
@@ -249,7 +264,7 @@ def _lacks_index(path: Path) -> bool:
 def _describe(path: Path, container: InputContainer) -> MediaInfo:
     form = container.format.name.split(",")[0]
     stream = container.streams.best("video")
-    if form not in VIDEO_FORMATS or not isinstance(stream, VideoStream) or _is_cover(stream):
+    if not isinstance(stream, VideoStream) or _is_cover(stream):
         raise InputError(f"{path.name} is not a photo or a video", hint=_SUPPORTED)
 
     origin_s = (container.start_time or 0) / 1e6
@@ -329,8 +344,9 @@ def _read_stamps(container: InputContainer, stream: VideoStream) -> _Stamps:
     hides_frames = stream.codec_context.name == "vp8"
     try:
         for packet in container.demux():
-            if packet.dts is not None and packet.time_base:
-                end_s = max(end_s, float((packet.dts + (packet.duration or 0)) * packet.time_base))
+            stamp = packet.dts if packet.pts is None else packet.pts
+            if stamp is not None and packet.time_base:
+                end_s = max(end_s, float((stamp + (packet.duration or 0)) * packet.time_base))
             if packet.stream_index != stream.index or (not packet.size and packet.dts is None):
                 continue
             stored += 1

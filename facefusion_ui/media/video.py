@@ -403,6 +403,7 @@ class FrameWriter:
             skipped_s = info.start_s + float(trimmed_s) if self._first else 0.0
             if self._first:
                 cut["ss"] = f"{skipped_s:.6f}"
+                options["copypriorss"] = 0  # or copied sound starts at the picture's last keyframe
             if self._last < info.frames:
                 ends_s = info.start_s + float(self._last / info.fps)
                 cut["t"] = f"{ends_s - skipped_s:.6f}"

@@ -1,0 +1,82 @@
+"""landmark_warp: the source's own pixels, moved onto the target's points and lit like the target.
+
+No network and no download: the face is warped over a triangle mesh, toned in Lab and blended.
+"""
+
+import numpy as np
+
+from facefusion_ui.arrays import Mask, Points68
+from facefusion_ui.cards import Licence, ModelCard
+from facefusion_ui.faces import AlignedFace, Portrait, Source, SwappedFace
+from facefusion_ui.swappers.landmark_warp import masks, tone
+from facefusion_ui.swappers.landmark_warp.mesh import eyes_px, warp
+
+LIGHT_SIGMA = 0.45  # of the distance between the eyes; below it the source's nose loses its shape
+EDGE_SIGMA = 0.15  # of the distance between the eyes: how far an edge's own light reaches inwards
+OPENER = 0.04  # of the distance between the eyes: a mouth this much more open keeps its inside
+
+
+class LandmarkWarp:
+    """Implements `contracts.Swapper`."""
+
+    def swap(self, source: Source, target: AlignedFace) -> SwappedFace:
+        if target.landmarks is None:
+            raise ValueError("landmark_warp needs landmarks")
+        points = target.landmarks
+        portrait = _most_alike(source, points)
+        face = portrait.face.landmarks
+        if face is None:
+            raise ValueError("landmark_warp needs the source's landmarks")
+        size_wh = (target.crop.shape[1], target.crop.shape[0])
+        eyes = eyes_px(points)
+
+        old, new = target.crop, warp(portrait.frame, face, points, size_wh)
+        whole = masks.filled(size_wh, masks.face_outline(points))
+        plain = 1 - masks.features(size_wh, points, 0.08)
+        middle = masks.filled(size_wh, points[17:68], -0.05 * eyes) * plain
+        core = masks.filled(size_wh, points[17:68], 0.05 * eyes)
+        shown = np.minimum(
+            *(
+                masks.uncovered(masks.skin_like(tone.to_lab(crop), middle), whole, core, eyes)
+                for crop in (old, new)
+            )
+        )
+        skin = shown * plain
+        new = tone.match_light(new, old, skin, LIGHT_SIGMA * eyes)
+        new = tone.match_grain(new, old, skin)
+        mask = masks.softened(shown, masks.FEATHER * eyes)
+        new = tone.match_edge(new, old, skin * (1 - mask), EDGE_SIGMA * eyes)
+        if masks.mouth_opening(points) > masks.mouth_opening(face) + OPENER:
+            inside = masks.filled(size_wh, points[60:68])
+            mask = mask * (1 - masks.softened(inside, 0.04 * eyes))
+        return SwappedFace(new, mask)
+
+
+def _most_alike(source: Source, points: Points68) -> Portrait:
+    """Return the portrait whose head is turned most like the target's."""
+    return min(
+        source.portraits,
+        key=lambda portrait: abs(_turn(portrait.face.landmarks) - _turn(points)),
+    )
+
+
+def _turn(points: Points68 | None) -> float:
+    """Return how far the head is turned: -1 to the picture's left, 0 frontal, 1 right."""
+    if points is None:
+        return 0.0
+    left, right = points[30] - points[0], points[16] - points[30]
+    near, far = float(np.linalg.norm(left)), float(np.linalg.norm(right))
+    return (near - far) / (near + far)
+
+
+CARDS = (
+    ModelCard(
+        name="landmark_warp",
+        task="face_swapper",
+        summary="the source's own pixels on the target's points; nothing to download",
+        licence=Licence("MIT", True, "https://opensource.org/license/mit"),
+        open=LandmarkWarp,
+        template="region",
+        needs=frozenset({"landmarks"}),
+    ),
+)

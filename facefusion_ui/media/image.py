@@ -76,8 +76,7 @@ def read_picture(path: Path) -> Picture:
             notices.append(
                 Notice(f"Only the first of {pages} pictures of {path.name} is used.", "")
             )
-        stored_turn = int(image.getexif().get(ORIENTATION, 1))
-        image.load()  # turns a TIFF upright by itself, and no other
+        image.load()  # Pillow and OpenCV turn a TIFF upright by themselves, and nothing else
         turn = int(image.getexif().pop(ORIENTATION, 1))
         exif = _exif_bytes(image)
         if exif is None:
@@ -89,7 +88,7 @@ def read_picture(path: Path) -> Picture:
             alpha = None
         frame = np.ascontiguousarray(turned[..., 2::-1])
         if deep is not None:
-            deep = _turn(deep, stored_turn)
+            deep = _turn(deep, turn)
             frame = ((deep[..., :3].astype(np.uint32) + 128) // 257).astype(np.uint8)
             alpha = deep[..., 3].copy() if deep.shape[2] == 4 else alpha
             deep = np.ascontiguousarray(deep[..., :3])
@@ -136,7 +135,7 @@ def write_picture(picture: Picture, frame: Frame, path: Path, quality: int) -> l
         )
     if picture.deep is not None and saver in WITH_16_BIT:
         pixels = _deepen(picture, frame, alpha)
-        encode = _deep_png if saver == "PNG" else _deep_tiff
+        encode = _deep_png if saver == "PNG" else _tiff
         write_whole(path, [encode(pixels, picture)])
         return notices
     if picture.deep is not None:
@@ -148,7 +147,11 @@ def write_picture(picture: Picture, frame: Frame, path: Path, quality: int) -> l
         )
     if alpha is not None and alpha.dtype == np.uint16:
         alpha = ((alpha.astype(np.uint32) + 128) // 257).astype(np.uint8)
-    write_whole(path, [_encode(frame, alpha, picture, saver, quality)])
+    if saver == "TIFF":
+        data = _tiff(frame if alpha is None else np.dstack([frame, alpha]), picture)
+    else:
+        data = _encode(frame, alpha, picture, saver, quality)
+    write_whole(path, [data])
     return notices
 
 
@@ -184,11 +187,10 @@ def _exif_bytes(image: Image.Image) -> bytes | None:
 
 
 def _read_deep(path: Path, image: Image.Image) -> NDArray[np.uint16] | None:
-    """Return the (H, W, 3 or 4) uint16 BGR(A) pixels as stored; None unless the file is 16-bit."""
+    """Return the (H, W, 3 or 4) uint16 BGR(A) pixels; None unless the file is 16-bit."""
     if not _is_deep(path, image):
         return None
-    flags = cv2.IMREAD_UNCHANGED | cv2.IMREAD_IGNORE_ORIENTATION
-    pixels = cv2.imdecode(np.frombuffer(path.read_bytes(), np.uint8), flags)
+    pixels = cv2.imdecode(np.frombuffer(path.read_bytes(), np.uint8), cv2.IMREAD_UNCHANGED)
     if pixels is None or pixels.dtype != np.uint16:
         return None
     if pixels.ndim == 2:
@@ -249,8 +251,6 @@ def _encode(
         options["subsampling"] = 0
     if saver == "WEBP":
         options["exact"] = True  # colours under full transparency are the user's too
-    if saver == "TIFF":
-        options["compression"] = "tiff_lzw"
     buffer = io.BytesIO()
     try:
         image.save(buffer, saver, **options)
@@ -278,11 +278,14 @@ def _chunk(name: bytes, data: bytes) -> bytes:
     return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
 
 
-def _deep_tiff(pixels: NDArray[np.uint16], picture: Picture) -> bytes:
-    """Encode (H, W, 3 or 4) uint16 BGR(A) as one uncompressed strip; Pillow writes 8 bit only."""
+def _tiff(pixels: NDArray[Any], picture: Picture) -> bytes:
+    """Encode (H, W, 3 or 4) BGR(A) as one strip, with profile, EXIF and place.
+
+    Pillow writes no 16-bit colours, and loses the EXIF of a compressed file.
+    """
     height, width, channels = pixels.shape
-    rgb = pixels[..., [2, 1, 0, 3][:channels]]
-    data = np.ascontiguousarray(rgb).astype("<u2").tobytes()
+    rgb = np.ascontiguousarray(pixels[..., [2, 1, 0, 3][:channels]])
+    data = zlib.compress(rgb.astype(rgb.dtype.newbyteorder("<")).tobytes())
     tags = ImageFileDirectory_v2(prefix=b"II")
     if picture.exif:
         exif = Image.Exif()
@@ -290,8 +293,8 @@ def _deep_tiff(pixels: NDArray[np.uint16], picture: Picture) -> bytes:
         for tag, value in exif.items():
             tags[tag] = exif.get_ifd(tag) if tag in _SUB_IFDS else value
     tags[256], tags[257] = width, height
-    tags[_TIFF_BITS] = (16,) * channels
-    tags[259] = 1  # no compression
+    tags[_TIFF_BITS] = (pixels.itemsize * 8,) * channels
+    tags[259] = 8  # deflate
     tags[262] = 2  # RGB
     tags[273], tags[279] = 0, len(data)  # where the strip starts, after this directory; its length
     tags[277], tags[278] = channels, height

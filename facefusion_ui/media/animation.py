@@ -6,7 +6,6 @@ of `MediaInfo.fps` that a video needs. Trims count ticks on both.
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from contextlib import ExitStack
 from fractions import Fraction
 from itertools import accumulate, pairwise
 from pathlib import Path
@@ -138,7 +137,6 @@ class AnimationWriter:
         self._output_wh = output_wh or size_wh
         self._quality = quality
         self._images: list[Image.Image] = []
-        self._stack = ExitStack()
         self.warnings: list[Notice] = []
         first, last = frame_range(info, start, end)
         self._alphas: Iterator[NDArray[np.uint8]] | None = None
@@ -170,7 +168,6 @@ class AnimationWriter:
             )
 
     def __enter__(self) -> "AnimationWriter":
-        self._work = self._stack.enter_context(written_whole(self._path))
         return self
 
     def write(self, frame: Frame) -> None:
@@ -193,14 +190,14 @@ class AnimationWriter:
         trace: TracebackType | None,
     ) -> None:
         """Write the file, check it and name it; after an error, leave nothing."""
-        with self._stack:
-            if error is not None:
-                raise error
-            if not self._images:
-                raise OutputError(f"no frame came for {self._path.name}", hint="Check the input.")
-            self._save()
+        if error is not None:
+            return
+        if not self._images:
+            raise OutputError(f"no frame came for {self._path.name}", hint="Check the input.")
+        with written_whole(self._path) as work:
+            self._save(work)
 
-    def _save(self) -> None:
+    def _save(self, work: Path) -> None:
         options: dict[str, object] = {"duration": self._durations_ms[: len(self._images)]}
         if self._loop is not None:
             options["loop"] = self._loop
@@ -211,9 +208,9 @@ class AnimationWriter:
         if self._alphas and self._format == "GIF":
             options |= {"disposal": 2, "transparency": CLEAR_INDEX}
         first, *others = self._images
-        with self._work.open("xb") as file:
+        with work.open("xb") as file:
             first.save(file, self._format, save_all=True, append_images=others, **options)
-        with opened_picture(self._work) as image:
+        with opened_picture(work) as image:
             if image is None:
                 raise OutputError(f"{self._path.name} came out unreadable", hint="Write a .mp4.")
             image.load()

@@ -13,6 +13,8 @@ from facefusion_ui.media.animation import (
     AnimationReader,
     AnimationWriter,
 )
+from facefusion_ui.media.encoders import CONTAINERS
+from facefusion_ui.media.files import SUFFIXES
 from facefusion_ui.media.info import MediaInfo, Notice
 from facefusion_ui.media.video import FrameReader, FrameWriter
 from facefusion_ui.settings import VideoEncoder, VideoPreset
@@ -51,6 +53,16 @@ class Writer(Protocol):
         trace: TracebackType | None,
         /,
     ) -> None: ...
+
+
+def output_suffix(info: MediaInfo, encoder: VideoEncoder) -> str:
+    """Return the ending for an output nobody named: the target's own, else the one that fits."""
+    own = info.path.suffix.lower()
+    if info.kind == "image":
+        return own if own in SUFFIXES["image"] else ".png"
+    if own in SUFFIXES[info.kind] and (own in FORMATS or encoder in CONTAINERS[own].encoders):
+        return own
+    return ".webm" if encoder == "libvpx-vp9" else ".mp4"
 
 
 def open_reader(

@@ -88,7 +88,10 @@ def check_suffix(path: Path, known: Collection[str]) -> str:
 
 def check_space(path: Path, need_bytes: int) -> None:
     """Raise OutputError unless the disk of `path` has `need_bytes` free."""
-    free_bytes = shutil.disk_usage(path.parent).free
+    try:
+        free_bytes = shutil.disk_usage(path.parent).free
+    except OSError as error:
+        raise _output_error(error, path) from error
     if free_bytes < need_bytes:
         raise OutputError(
             f"{path.parent} has {free_bytes / 1e6:.0f} MB free, the result needs about "
@@ -112,12 +115,28 @@ def remove_leftovers(folder: Path) -> None:
             continue
         if _is_running(int(match["pid"]), int(match["started"])):
             continue
-        try:
-            path.unlink(missing_ok=True)
-        except OSError as error:
-            logger.warning("could not remove the leftover %s: %s", path, error)
-        else:
-            logger.info("removed the leftover %s of a run that was killed", path)
+        discard(path)
+        logger.info("removed the leftover %s of a run that was killed", path)
+
+
+def give_name(work: Path, path: Path) -> None:
+    """Rename the finished `work` to `path`, in one step.
+
+    Raises:
+        OutputError: it cannot be done.
+    """
+    try:
+        work.replace(path)
+    except OSError as error:
+        raise _output_error(error, path) from error
+
+
+def discard(work: Path) -> None:
+    """Remove a work file, if it is there; one that cannot be removed is left to the next run."""
+    try:
+        work.unlink(missing_ok=True)
+    except OSError as error:
+        logger.warning("could not remove %s: %s", work, error)
 
 
 @contextmanager
@@ -134,7 +153,7 @@ def written_whole(path: Path) -> Iterator[Path]:
     except OSError as error:
         raise _output_error(error, path) from error
     finally:
-        work.unlink(missing_ok=True)
+        discard(work)
 
 
 def write_whole(path: Path, parts: Iterable[bytes]) -> None:

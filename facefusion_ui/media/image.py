@@ -81,6 +81,10 @@ def read_picture(path: Path) -> Picture:
         exif = _exif_bytes(image)
         if exif is None:
             notices.append(Notice(f"The EXIF data of {path.name} are damaged and left out.", ""))
+        if deep is None and image.mode in ("I", "F"):
+            raise InputError(
+                f"{path.name} has 32 bits per channel", hint="Convert it to 8 or 16 bits."
+            )
         colour, profile = _to_rgb(image)
         turned = _turn(np.asarray(colour), turn)
         alpha = turned[..., 3].copy() if colour.mode == "RGBA" else None

@@ -18,7 +18,7 @@ _NAMES = {
     "subtitle": "subtitle track",
     "attachment": "attachment",
     "data": "data track",
-    "video": "second video track",
+    "video": "other picture track",
 }
 
 

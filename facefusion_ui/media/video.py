@@ -24,7 +24,7 @@ from facefusion_ui.errors import FfmpegError, InputError, OutputError, SettingsE
 from facefusion_ui.media.colour import from_bgr, output_colour, to_bgr
 from facefusion_ui.media.encoders import check_encoder, encoder_options
 from facefusion_ui.media.ffmpeg import STALL_S, Child, Ffmpeg, detached, find_ffmpeg
-from facefusion_ui.media.files import check_space, disk_full, written_whole
+from facefusion_ui.media.files import check_space, discard, disk_full, give_name, work_path
 from facefusion_ui.media.info import MediaInfo, Notice
 from facefusion_ui.media.probe import count_frames
 from facefusion_ui.media.tracks import TrackPlan, plan_tracks
@@ -283,8 +283,9 @@ class FrameWriter:
             FfmpegError: the encoder is not in this ffmpeg or fails.
             OutputError: the output cannot be written.
         """
+        self._work = work_path(self._path)
         with ExitStack() as stack:
-            self._work = stack.enter_context(written_whole(self._path))
+            stack.callback(discard, self._work)
             self._try_command()
             self._child = stack.enter_context(Child(self._arguments(self._tracks)))
             self._stack = stack.pop_all()
@@ -317,11 +318,11 @@ class FrameWriter:
         """Finish the file, check it and name it; after an error, leave nothing."""
         with self._stack:
             if error is not None:
-                raise error
-            code = self._child.finish(timeout_s=FINISH_S)
-            if code:
+                return
+            if self._child.finish(timeout_s=FINISH_S):
                 raise self._failure(self._child.last_words)
             self._check()
+            give_name(self._work, self._path)
 
     def _check(self) -> None:
         try:

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from facefusion_ui.errors import OutputError
-from facefusion_ui.media.clip import open_reader, open_writer
+from facefusion_ui.media.clip import open_reader, open_writer, output_suffix
 from facefusion_ui.media.info import MediaInfo
 from facefusion_ui.media.probe import probe
+from facefusion_ui.settings import VideoEncoder
 
 DURATIONS = (100, 200, 100, 50, 150)
 ANIMATIONS = ["gif", "webp", "png"]
@@ -175,6 +176,22 @@ def test_without_a_loop_it_plays_once(tmp_path: Path) -> None:
     path = save_animation(tmp_path / "in.gif", loop=None)
     info, _ = copy_clip(path, tmp_path / "out.gif")
     assert info.loop is None
+
+
+def test_an_output_nobody_named_gets_an_ending_that_works(counter: Path, tmp_path: Path) -> None:
+    def ending(path: Path, encoder: VideoEncoder = "libx264") -> str:
+        return output_suffix(probe(path), encoder)
+
+    for name, expected in (("a.mp4", ".mp4"), ("a.mkv", ".mkv"), ("a.webm", ".mp4")):
+        path = tmp_path / name
+        path.write_bytes(counter.read_bytes())
+        assert ending(path) == expected
+    assert ending(tmp_path / "a.webm", "libvpx-vp9") == ".webm"
+    assert ending(save_animation(tmp_path / "a.gif")) == ".gif"
+    Image.new("RGB", (3, 3)).save(tmp_path / "still.gif")
+    assert ending(tmp_path / "still.gif") == ".png"
+    Image.new("RGB", (3, 3)).save(tmp_path / "still.webp")
+    assert ending(tmp_path / "still.webp") == ".webp"
 
 
 def test_a_film_is_too_long_for_an_animation(clip: Path, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Guards against lost, doubled or shifted frames, drifting sound, and a silently shorter result."""
 
+import tracemalloc
 from fractions import Fraction
 from pathlib import Path
 
@@ -252,8 +253,6 @@ def test_a_run_that_gives_nothing_is_stopped(tmp_path: Path) -> None:
 def test_memory_does_not_follow_the_length(make: Make, tmp_path: Path) -> None:
     source = "color=gray:s=320x240:r=60:d=20"
     path = make("big.mp4", "-f", "lavfi", "-i", source, "-pix_fmt", "yuv420p")
-    import tracemalloc
-
     info = probe(path)
     with (
         FrameReader(info) as reader,

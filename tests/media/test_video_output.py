@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from facefusion_ui.errors import FfmpegError, OutputError, SettingsError
 from facefusion_ui.media.ffmpeg import find_ffmpeg
+from facefusion_ui.media.files import check_output
 from facefusion_ui.media.info import MediaInfo
 from facefusion_ui.media.probe import probe
 from facefusion_ui.media.video import FrameReader, FrameWriter
@@ -385,8 +386,6 @@ def test_a_killed_job_takes_its_children_along_and_leaves_no_result(
     assert not output.exists()
     leftovers = list(tmp_path.iterdir())
     assert leftovers
-    from facefusion_ui.media.files import check_output
-
     check_output(output, [clip], kind="video")
     assert list(tmp_path.iterdir()) == []
 

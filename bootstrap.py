@@ -54,6 +54,9 @@ def main() -> int:
     except SetupError as error:
         print(f"bootstrap: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print("\nStopped. The same command goes on from here.", file=sys.stderr)
+        return 130
     if asked.verb in ("run", "demo"):
         return hand_over([ROOT / "app.py", asked.verb, *asked.args])
     if asked.verb == "test":
@@ -205,8 +208,8 @@ def pip(*arguments: str) -> None:
         for line in child.stdout:
             log.write(line)
             lines.append(line)
-            if LARGE_DOWNLOAD.search(line) or line.startswith("Installing collected"):
-                print(f"  {line.strip():.90}", flush=True)
+            if LARGE_DOWNLOAD.search(line) or line.startswith("Installing collected packages"):
+                print(f"  {line.strip():.80}", flush=True)
         child.wait()
     if child.returncode:
         said = "".join(lines[-15:])

@@ -5,13 +5,13 @@ No network and no download: the face is warped over a triangle mesh, toned in La
 
 import numpy as np
 
-from facefusion_ui.arrays import Mask, Points68
+from facefusion_ui.arrays import Points68
 from facefusion_ui.cards import Licence, ModelCard
 from facefusion_ui.faces import AlignedFace, Portrait, Source, SwappedFace
-from facefusion_ui.swappers.landmark_warp import masks, tone
+from facefusion_ui.swappers.landmark_warp import glasses, masks, tone
 from facefusion_ui.swappers.landmark_warp.mesh import eyes_px, warp
 
-LIGHT_SIGMA = 0.45  # of the distance between the eyes; below it the source's nose loses its shape
+LIGHT_SIGMA = 0.6  # of the distance between the eyes; below it the source's nose loses its shape
 EDGE_SIGMA = 0.15  # of the distance between the eyes: how far an edge's own light reaches inwards
 OPENER = 0.04  # of the distance between the eyes: a mouth this much more open keeps its inside
 
@@ -32,14 +32,23 @@ class LandmarkWarp:
 
         old, new = target.crop, warp(portrait.frame, face, points, size_wh)
         whole = masks.filled(size_wh, masks.face_outline(points))
+        core = masks.filled(size_wh, points[17:68], 0.05 * eyes)
+        old_core = new_core = core
+        arms = np.zeros_like(whole)
+        if glasses.wears_glasses(portrait.frame, face):
+            new_core = np.maximum(core, glasses.band(size_wh, points))
+            whole = np.maximum(whole, new_core)
+        elif glasses.wears_glasses(old, points):
+            old, arms = glasses.without_arms(old, points)
+            old_core = np.maximum(core, glasses.band(size_wh, points))
+
         plain = 1 - masks.features(size_wh, points, 0.08)
         middle = masks.filled(size_wh, points[17:68], -0.05 * eyes) * plain
-        core = masks.filled(size_wh, points[17:68], 0.05 * eyes)
+        old_skin = masks.skin_like(tone.to_lab(old), middle)
+        new_skin = masks.skin_like(tone.to_lab(new), middle)
         shown = np.minimum(
-            *(
-                masks.uncovered(masks.skin_like(tone.to_lab(crop), middle), whole, core, eyes)
-                for crop in (old, new)
-            )
+            masks.uncovered(old_skin, whole, old_core, eyes),
+            masks.uncovered(new_skin, whole, new_core, eyes),
         )
         skin = shown * plain
         new = tone.match_light(new, old, skin, LIGHT_SIGMA * eyes)
@@ -49,6 +58,9 @@ class LandmarkWarp:
         if masks.mouth_opening(points) > masks.mouth_opening(face) + OPENER:
             inside = masks.filled(size_wh, points[60:68])
             mask = mask * (1 - masks.softened(inside, 0.04 * eyes))
+        if arms.any():
+            new = np.rint(old + mask[..., None] * (new.astype(np.float32) - old)).astype(np.uint8)
+            mask = np.maximum(mask, arms)
         return SwappedFace(new, mask)
 
 

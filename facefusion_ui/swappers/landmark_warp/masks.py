@@ -75,8 +75,8 @@ def uncovered(skin: Mask, whole: Mask, core: Mask, eyes: float) -> Mask:
     """
     size = 2 * round(COVER * eyes) + 1
     disc = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (size, size))
-    other = ((skin < 0.5) & (core < 0.5)).astype(np.uint8)
-    other = cv2.morphologyEx(other, cv2.MORPH_OPEN, disc, borderType=cv2.BORDER_REPLICATE)
+    thin_too = ((skin < 0.5) & (core < 0.5)).astype(np.uint8)
+    other = cv2.morphologyEx(thin_too, cv2.MORPH_OPEN, disc, borderType=cv2.BORDER_REPLICATE)
     other[whole < 0.5] = 1
     _, labels = cv2.connectedComponents(other)
     outside = labels == labels[0, 0]

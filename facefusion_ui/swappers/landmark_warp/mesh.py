@@ -1,11 +1,9 @@
-"""Moving a face onto another's points: a triangle mesh over the 68 landmarks and a rim around them."""
+"""Moving a face onto another's points: a triangle mesh over the 68 landmarks and a rim."""
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
-from scipy.spatial import Delaunay
 
-from facefusion_ui.arrays import Crop, Frame, Points, Points68, fit_similarity, transform_points
+from facefusion_ui.arrays import Crop, Frame, Points, Points68, fit_similarity
 
 FOREHEAD = 0.34  # of brow to chin: how far the mesh reaches above the brows
 TEMPLE = 0.10  # of the face's width: how far it reaches beyond the jaw beside the eyes
@@ -36,6 +34,8 @@ def warp(
     Inside the mesh each triangle is moved on its own; outside it everything follows the best turn,
     scale and shift. A larger source is shrunk by area first, so that it does not alias.
     """
+    from scipy.spatial import Delaunay  # here, so that listing models does not wait for it
+
     source, source_points = _fitted(source, source_points, eyes_px(target))
     width, height = size_wh
     here, there = with_rim(target), with_rim(source_points)

@@ -10,7 +10,10 @@ from facefusion_ui.swappers.landmark_warp.masks import around
 Lab = NDArray[np.float32]
 
 GRAIN_SIGMA = 1.0  # pixels: what is finer counts as grain and sharpness
-MOST_CONTRAST = 1.15  # how much detail may gain where the light is stronger
+SHARPENED = 0.7  # of the wanted fineness comes from sharpening at most, the rest is grain
+MOST_SHARPENING = 1.0
+MOST_EDGE = 12.0  # grey levels: a stronger edge is not sharpened further, or it would ring
+MOST_CONTRAST = 0.9  # how much detail may gain where the light is stronger
 
 
 def to_lab(crop: Crop) -> Lab:
@@ -33,10 +36,13 @@ def match_light(new: Crop, old: Crop, skin: Mask, sigma_px: float) -> Crop:
     new_low = around(new.astype(np.float32), skin, sigma_px)
     old_low = around(old.astype(np.float32), skin, sigma_px)
     detail = new - new_low
+    grey = detail.mean(axis=-1, keepdims=True)
+    colour = new_low.std(axis=-1, keepdims=True), old_low.std(axis=-1, keepdims=True)
+    detail = grey + np.clip(colour[1] / (colour[0] + 1e-3), 0.4, 1.2) * (detail - grey)
     darker = _calmed(old_low / np.maximum(new_low, 1))
     brighter = _calmed((255 - old_low) / np.maximum(255 - new_low, 1))
     lit = old_low + detail * np.where(detail < 0, darker, brighter)
-    return np.rint(lit).clip(0, 255).astype(np.uint8)
+    return np.asarray(np.rint(lit).clip(0, 255), np.uint8)
 
 
 def match_edge(new: Crop, old: Crop, edge: Mask, sigma_px: float) -> Crop:
@@ -45,7 +51,7 @@ def match_edge(new: Crop, old: Crop, edge: Mask, sigma_px: float) -> Crop:
     difference = (old.astype(np.float32) - new) * edge[..., None]
     shift = cv2.GaussianBlur(difference, (0, 0), sigma_px) / (trust + 1e-3)
     moved = new + np.clip(2 * trust, 0, 1) * shift
-    return np.rint(moved).clip(0, 255).astype(np.uint8)
+    return np.asarray(np.rint(moved).clip(0, 255), np.uint8)
 
 
 def match_grain(new: Crop, old: Crop, skin: Mask) -> Crop:
@@ -58,15 +64,21 @@ def match_grain(new: Crop, old: Crop, skin: Mask) -> Crop:
     wanted, given = _spread(old_fine, skin), _spread(new_fine, skin)
     if given > wanted:
         out = new - (1 - wanted / given) * new_fine
+        return np.asarray(np.rint(out).clip(0, 255), np.uint8)
+    sharper = min(MOST_SHARPENING, SHARPENED * wanted / max(given, 1e-3) - 1)
+    if sharper > 0:
+        given *= 1 + sharper
+        out = new + sharper * np.clip(new_fine, -MOST_EDGE, MOST_EDGE)
     else:
-        line = (np.abs(old_fine).max(axis=-1) > 4 * wanted).astype(np.uint8)
-        quiet = 1 - cv2.dilate(line, np.ones((3, 3), np.uint8)).astype(np.float32)
-        missing = np.sqrt(wanted**2 - given**2) / max(wanted, 1e-6)
-        out = new + missing * (quiet * skin)[..., None] * old_fine
-    return np.rint(out).clip(0, 255).astype(np.uint8)
+        out = new.astype(np.float32)
+    line = (np.abs(old_fine).max(axis=-1) > 4 * wanted).astype(np.uint8)
+    quiet = 1 - cv2.dilate(line, np.ones((3, 3), np.uint8)).astype(np.float32)
+    missing = np.sqrt(max(0.0, wanted**2 - given**2)) / max(wanted, 1e-6)
+    out = out + missing * (quiet * skin)[..., None] * old_fine
+    return np.asarray(np.rint(out).clip(0, 255), np.uint8)
 
 
-def _calmed(ratio: NDArray[np.float32]) -> NDArray[np.float32]:
+def _calmed(ratio: NDArray[np.floating]) -> NDArray[np.float32]:
     """Return `ratio` (h, w, 3) held to `MOST_CONTRAST` on average, its colour kept."""
     mean = ratio.mean(axis=-1, keepdims=True)
     return np.asarray(ratio * np.minimum(1, MOST_CONTRAST / np.maximum(mean, 1e-3)), np.float32)

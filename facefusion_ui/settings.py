@@ -8,7 +8,8 @@ import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from types import NoneType
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.fields import FieldInfo
@@ -182,6 +183,62 @@ class Settings(BaseModel):
 def option(field: FieldInfo) -> Option:
     """Return the `Option` a field of `Settings` is annotated with."""
     return next(item for item in field.metadata if isinstance(item, Option))
+
+
+@dataclass(frozen=True)
+class Values:
+    """What a field takes, told without pydantic.
+
+    Attributes:
+        kind: of one value.
+        count: 1, the length of a fixed row of values, or None: any number of them.
+        optional: None is taken as well.
+        choices: the known values; empty: no fixed set.
+        low, high: the range, ends included unless `low_open`; None: no bound.
+    """
+
+    kind: type
+    count: int | None
+    optional: bool
+    choices: tuple[str | int, ...]
+    low: float | None
+    high: float | None
+    low_open: bool
+
+
+def values_of(field: FieldInfo) -> Values:
+    """Return what a field of `Settings` takes.
+
+    >>> values_of(Settings.model_fields["face_detector_angles"]).choices
+    (0, 90, 180, 270)
+    >>> values_of(Settings.model_fields["output_video_fps"]).high
+    240.0
+    """
+    annotation: Any = field.annotation
+    optional = NoneType in get_args(annotation)
+    if optional:
+        (annotation,) = set(get_args(annotation)) - {NoneType}
+    count: int | None = 1
+    if get_origin(annotation) is tuple:
+        items = get_args(annotation)
+        count = None if items[-1] is Ellipsis else len(items)
+        annotation = items[0]
+    choices = get_args(annotation) if get_origin(annotation) is Literal else ()
+    bounds = {
+        name: float(getattr(item, name))
+        for item in field.metadata
+        for name in ("ge", "gt", "le")
+        if hasattr(item, name)
+    }
+    return Values(
+        kind=type(choices[0]) if choices else annotation,
+        count=count,
+        optional=optional,
+        choices=choices,
+        low=bounds.get("ge", bounds.get("gt")),
+        high=bounds.get("le"),
+        low_open="gt" in bounds,
+    )
 
 
 def make_settings(values: Mapping[str, Any]) -> Settings:

@@ -27,7 +27,9 @@ REQUIREMENTS = {"running": "requirements.txt", "checking": "requirements-dev.txt
 OLDEST = (3, 11)
 NEWEST = (3, 12)  # basicsr, which gfpgan needs, does not build on 3.13
 BUILD_TOOLS = ["setuptools>=77"]  # see install()
-LARGE_DOWNLOAD = re.compile(r"Downloading .* \((\d{3,}(\.\d+)? MB|[\d.]+ GB)\)")
+LARGE_DOWNLOAD = re.compile(
+    r"Downloading (?:\S+/)?([^-\s]+)-.* \((\d{3,}(?:\.\d+)? MB|[\d.]+ GB)\)"
+)
 
 VERBS = {
     "install": "install what running needs",
@@ -208,8 +210,11 @@ def pip(*arguments: str) -> None:
         for line in child.stdout:
             log.write(line)
             lines.append(line)
-            if LARGE_DOWNLOAD.search(line) or line.startswith("Installing collected packages"):
-                print(f"  {line.strip():.80}", flush=True)
+            large = LARGE_DOWNLOAD.search(line)
+            if large:
+                print("  downloading {}, {}".format(*large.groups()), flush=True)
+            elif line.startswith("Installing collected packages"):
+                print("  writing the files", flush=True)
         child.wait()
     if child.returncode:
         said = "".join(lines[-15:])

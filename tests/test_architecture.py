@@ -30,7 +30,7 @@ MAY_IMPORT = {
     "cli": VOCABULARY | {"samples", "processor", "registry", "media"},
     "ui": VOCABULARY | {"samples", "processor", "registry", "media", "ui"},
 }
-HEAVY = ("torch", "onnxruntime", "dlib", "gradio", "av", "insightface", "gfpgan")
+HEAVY = ("torch", "onnxruntime", "dlib", "gradio", "scipy", "insightface", "gfpgan")
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 

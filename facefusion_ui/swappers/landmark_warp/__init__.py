@@ -11,7 +11,8 @@ from facefusion_ui.faces import AlignedFace, Portrait, Source, SwappedFace
 from facefusion_ui.swappers.landmark_warp import glasses, masks, tone
 from facefusion_ui.swappers.landmark_warp.mesh import eyes_px, warp
 
-LIGHT_SIGMA = 0.6  # of the distance between the eyes; below it the source's nose loses its shape
+LIGHT_SIGMA = 0.3  # of the distance between the eyes; below it the nose loses its shape
+COLOUR_SIGMA = 0.2  # the same for hue and saturation, which say little about who it is
 EDGE_SIGMA = 0.15  # of the distance between the eyes: how far an edge's own light reaches inwards
 OPENER = 0.04  # of the distance between the eyes: a mouth this much more open keeps its inside
 
@@ -52,7 +53,8 @@ class LandmarkWarp:
         )
         skin = shown * plain
         new = tone.match_light(new, old, skin, LIGHT_SIGMA * eyes)
-        new = tone.match_grain(new, old, skin)
+        new = tone.match_colour(new, old, skin, COLOUR_SIGMA * eyes)
+        new = tone.match_grain(new, old, skin, skin * masks.cheeks(size_wh, points))
         mask = masks.softened(shown, masks.FEATHER * eyes)
         new = tone.match_edge(new, old, skin * (1 - mask), EDGE_SIGMA * eyes)
         if masks.mouth_opening(points) > masks.mouth_opening(face) + OPENER:

@@ -4,15 +4,15 @@ import cv2
 import numpy as np
 
 from facefusion_ui.arrays import Crop, Mask, Points, Points68, fit_similarity
-from facefusion_ui.swappers.landmark_warp.masks import filled
+from facefusion_ui.swappers.landmark_warp.masks import cheeks, filled
 from facefusion_ui.swappers.landmark_warp.mesh import eyes_px
 
 UPRIGHT_EYES = np.asarray([[40, 40], [88, 40]], np.float32)  # in a 128 x 112 picture
 STEP_ROWS = 3
 RIM_STEP = 25.0  # grey levels; bare faces of the sample pictures reach 14, glasses 41
-DARK = 45.0  # grey levels below the skin: a rim or an arm
+DARK = 0.6  # of the way from skin to the darkest there: a rim or an arm
 THIN = 0.16  # of the distance between the eyes: what is wider is hair
-BESIDE = 0.12  # of the face's width: how far beside the face an arm is looked for
+BESIDE = 0.08  # of the face's width: how far beside the face an arm is looked for
 
 
 def wears_glasses(crop: Crop, points: Points68) -> bool:
@@ -60,12 +60,13 @@ def without_arms(crop: Crop, points: Points68) -> tuple[Crop, Mask]:
     eyes = eyes_px(points)
     size_wh = (crop.shape[1], crop.shape[0])
     grey = cv2.cvtColor(crop, cv2.COLOR_BGR2GRAY).astype(np.float32)
-    cheeks = filled(size_wh, points[[1, 3, 31, 35, 13, 15]]) > 0
-    dark = (grey < np.median(grey[cheeks]) - DARK).astype(np.uint8)
+    beside = _beside(size_wh, points) > 0
+    skin, rim = np.median(grey[cheeks(size_wh, points) > 0]), np.percentile(grey[beside], 5)
+    dark = (grey < skin - DARK * (skin - rim)).astype(np.uint8)
     wide = 2 * round(THIN * eyes / 2) + 1
     disc = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (wide, wide))
     hair = cv2.dilate(cv2.morphologyEx(dark, cv2.MORPH_OPEN, disc), np.ones((3, 3), np.uint8))
-    thin = ((dark > 0) & (hair == 0) & (_beside(size_wh, points) > 0)).astype(np.uint8)
+    thin = ((dark > 0) & (hair == 0) & beside).astype(np.uint8)
     _, labels = cv2.connectedComponents(thin)
     on_face = np.unique(labels[filled(size_wh, points[0:27]) > 0])
     arms = (np.isin(labels, on_face) & (labels > 0)).astype(np.uint8)
@@ -79,11 +80,11 @@ def without_arms(crop: Crop, points: Points68) -> tuple[Crop, Mask]:
 def _beside(size_wh: tuple[int, int], points: Points68) -> Mask:
     """Return 1 on the two strips, at the height of the eyes, where arms run to the ears."""
     across = points[16] - points[0]
-    up = (points[27] - points[8]) * 0.14
+    up = (points[27] - points[8]) * 0.16
     strips = []
     for eye, out in ((points[36], -1), (points[45], 1)):
         inner = eye + out * 0.06 * across
         outer = (points[0] if out < 0 else points[16]) + out * BESIDE * across
-        quad = np.stack([inner + 2 * up, inner - up, outer - up, outer + 2 * up])
+        quad = np.stack([inner + up, inner - 0.4 * up, outer - 0.4 * up, outer + up])
         strips.append(filled(size_wh, quad.astype(np.float32)))
     return np.maximum(*strips)

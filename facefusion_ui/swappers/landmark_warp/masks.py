@@ -9,11 +9,12 @@ from facefusion_ui.swappers.landmark_warp.mesh import eyes_px
 
 Lab = NDArray[np.float32]
 
-FEATHER = 0.16  # of the distance between the eyes: width of the soft edge
+FEATHER = 0.14  # of the distance between the eyes: width of the soft edge
 BROW_ROOM = 0.09  # of brow to chin: how far above the brows the new face may reach
 COVER = 0.05  # of the distance between the eyes: what is thinner covers nothing
 LEAST_SPREAD = (7.0, 3.0, 3.5)  # of skin in L, a, b (8-bit Lab), however even it looks
 MOST_SPREAD = (12.0, 5.0, 6.0)  # however uneven it looks
+PLAIN = ([1, 3, 48, 31], [15, 13, 54, 35], [48, 54, 10, 6])
 FEATURES = (slice(17, 22), slice(22, 27), slice(36, 42), slice(42, 48), slice(48, 60))
 
 
@@ -39,6 +40,12 @@ def face_outline(points: Points68) -> Points:
 def features(size_wh: tuple[int, int], points: Points68, grow: float) -> Mask:
     """Return 1 on brows, eyes and mouth, each grown by `grow` of the distance between the eyes."""
     masks = [filled(size_wh, points[part], grow * eyes_px(points)) for part in FEATURES]
+    return np.asarray(np.maximum.reduce(masks), np.float32)
+
+
+def cheeks(size_wh: tuple[int, int], points: Points68) -> Mask:
+    """Return 1 on both cheeks and the chin, where skin is plainest."""
+    masks = [filled(size_wh, points[part]) for part in PLAIN]
     return np.asarray(np.maximum.reduce(masks), np.float32)
 
 

@@ -1,0 +1,73 @@
+"""One control per field of Settings: kind, label, range, help and group come from the field."""
+
+from typing import Any, get_args
+
+import gradio as gr
+from gradio.components import Component
+
+from facefusion_ui.registry.catalog import cards_of
+from facefusion_ui.settings import Processor, Settings, Values, option, values_of
+from facefusion_ui.ui import texts
+
+FEW = 3  # choices that are shown side by side
+
+
+def shown_fields(*, basic: bool) -> list[str]:
+    """Return the names of the fields that have a control, in the order of Settings.
+
+    Paths have their own places on the page, the machine is chosen when the program starts, and a
+    model is not asked for while there is none of its kind.
+    """
+    names = []
+    for name, field in Settings.model_fields.items():
+        choice = option(field)
+        if choice.group not in texts.GROUPS or name == "report_path" or choice.basic != basic:
+            continue
+        if choice.task is None or cards_of(choice.task):
+            names.append(name)
+    return names
+
+
+def make_control(name: str, default: Any) -> Component:
+    """Make the control of one field, set to `default`."""
+    field = Settings.model_fields[name]
+    takes, task = values_of(field), option(field).task
+    common: dict[str, Any] = {
+        "label": texts.label(name),
+        "info": texts.sentence(field.description or ""),
+        "elem_id": name,
+    }
+    choices: list[Any] = list(cards_of(task)) if task else list(takes.choices)
+    if name == "processors":
+        choices = [step for step in get_args(Processor) if cards_of(step)]
+    if choices:
+        return _choice(choices, takes, default, common)
+    if takes.count != 1:
+        return gr.Textbox(value=" ".join(map(str, default)), **common)
+    if takes.low is None or takes.high is None or takes.optional:
+        return gr.Number(
+            value=default,
+            minimum=takes.low,
+            maximum=takes.high,
+            precision=0 if takes.kind is int else None,
+            **common,
+        )
+    step = 1 if takes.kind is int else 0.05
+    return gr.Slider(takes.low, takes.high, value=default, step=step, **common)
+
+
+def read_control(name: str, value: Any) -> Any:
+    """Return what Settings takes for the `value` of a field's control."""
+    takes = values_of(Settings.model_fields[name])
+    if takes.count == 1:
+        return value
+    words = value.replace(",", " ").split() if isinstance(value, str) else value
+    return tuple(words)
+
+
+def _choice(choices: list[Any], takes: Values, default: Any, common: dict[str, Any]) -> Component:
+    if takes.count is None:
+        return gr.CheckboxGroup(choices, value=list(default), **common)
+    if 1 < len(choices) <= FEW:
+        return gr.Radio(choices, value=default, **common)
+    return gr.Dropdown(choices, value=default, **common)

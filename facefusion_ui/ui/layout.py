@@ -1,0 +1,178 @@
+"""The page: components, and which handler runs when. Wiring only."""
+
+from collections.abc import Generator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+from gradio.components import Component
+
+from facefusion_ui.samples import astronaut_path, hopper_path
+from facefusion_ui.settings import Settings, option
+from facefusion_ui.ui import handlers, texts
+from facefusion_ui.ui.controls import make_control, shown_fields
+from facefusion_ui.ui.handlers import Desk, View
+
+STYLE = Path(__file__).with_name("style.css")
+SHOW_RESULT = "() => document.getElementById('status').scrollIntoView({block: 'nearest'})"
+KEPT_S = 24 * 3600  # how long files of visitors stay while the program runs
+
+
+def build_page(desk: Desk, defaults: Settings) -> gr.Blocks:
+    """Return the page, its controls set to `defaults`, with the sample pair loaded."""
+    controls: dict[str, Component] = {}
+
+    def add(names: list[str]) -> None:
+        for name in names:
+            controls[name] = make_control(name, getattr(defaults, name))
+
+    page: gr.Blocks = gr.Blocks(
+        title=texts.TITLE, analytics_enabled=False, delete_cache=(3600, KEPT_S), fill_width=True
+    )
+    with page:
+        gr.Markdown(f"# {texts.TITLE}\n{texts.LEAD}", elem_id="head")
+        with gr.Row(elem_id="columns"):
+            with gr.Column(elem_id="inputs"):
+                with gr.Row():
+                    with gr.Column(min_width=240):
+                        sources = gr.File(
+                            value=[str(hopper_path())],
+                            file_count="multiple",
+                            label=texts.SOURCE,
+                            height=132,
+                            elem_id="sources",
+                        )
+                        faces = gr.Gallery(
+                            label=texts.SOURCE,
+                            show_label=False,
+                            columns=2,
+                            height=210,
+                            object_fit="contain",
+                            interactive=False,
+                            buttons=[],
+                            elem_id="faces",
+                        )
+                        faces_note = gr.HTML(texts.SOURCE_HELP, elem_classes="facts")
+                    with gr.Column(min_width=240):
+                        target = gr.File(
+                            value=str(astronaut_path()),
+                            label=texts.TARGET,
+                            height=132,
+                            elem_id="target",
+                        )
+                        scene = gr.Image(
+                            label=texts.TARGET,
+                            show_label=False,
+                            height=210,
+                            interactive=False,
+                            buttons=[],
+                            elem_id="scene",
+                        )
+                        scene_note = gr.HTML(texts.TARGET_HELP, elem_classes="facts")
+                with gr.Row():
+                    swap = gr.Button(texts.SWAP, variant="primary", scale=3, elem_id="swap")
+                    stop = gr.Button(
+                        texts.STOP, variant="stop", scale=1, interactive=False, elem_id="stop"
+                    )
+                with gr.Row():
+                    add(shown_fields(basic=True))
+            with gr.Column(elem_id="result"):
+                status = gr.HTML(handlers.status_html(texts.READY), elem_id="status")
+                live = gr.Image(
+                    label=texts.NEWEST,
+                    show_label=False,
+                    interactive=False,
+                    visible=False,
+                    buttons=[],
+                    elem_id="live",
+                )
+                pair = gr.ImageSlider(
+                    label=texts.BEFORE_AFTER,
+                    interactive=False,
+                    format="png",
+                    max_height=540,
+                    visible=False,
+                    elem_id="pair",
+                )
+                player = gr.HTML(handlers.EMPTY, elem_id="player")
+                messages = gr.HTML(elem_id="messages")
+                files = gr.File(
+                    label=texts.DOWNLOAD,
+                    file_count="multiple",
+                    interactive=False,
+                    visible=False,
+                    elem_id="files",
+                )
+            with gr.Column(elem_id="more"):
+                others = shown_fields(basic=False)
+                for group, title in texts.GROUPS.items():
+                    with gr.Accordion(title, open=False):
+                        add([n for n in others if option(Settings.model_fields[n]).group == group])
+
+        outputs = [status, live, pair, player, files, messages, swap, stop]
+
+        def on_swap(
+            source_files: list[str] | None, target_file: str | None, *values: Any
+        ) -> Generator[list[Any], None, None]:
+            given = dict(zip(controls, values, strict=True))
+            with closing(handlers.swap(desk, source_files, target_file, given)) as views:
+                for view in views:
+                    yield updates(view)
+
+        swapping = swap.click(
+            on_swap,
+            [sources, target, *controls.values()],
+            outputs,
+            concurrency_limit=1,
+            show_progress="hidden",
+            trigger_mode="once",
+            api_name="swap",
+        )
+        swap.click(None, js=SHOW_RESULT)
+        # cancels= is done first: when "stopped" shows, the job has cleaned up
+        stop.click(
+            lambda: updates(View(status=handlers.status_html(texts.STOPPED))),
+            None,
+            outputs,
+            cancels=[swapping],
+            queue=False,
+            show_progress="hidden",
+            api_visibility="private",
+        )
+        shown: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"}
+        gr.on(
+            [page.load, sources.change],
+            handlers.show_sources,
+            sources,
+            [faces, faces_note],
+            **shown,
+        )
+        gr.on(
+            [page.load, target.change], handlers.show_target, target, [scene, scene_note], **shown
+        )
+    return page
+
+
+def updates(view: View) -> list[Any]:
+    """Return what each output of a job becomes, in the page's order."""
+    return [
+        view.status,
+        gr.update(value=view.live, visible=view.live is not None),
+        gr.update(value=view.pair, visible=view.pair is not None),
+        gr.update(value=view.player, visible=view.live is None and view.pair is None),
+        gr.update(value=list(view.files) or None, visible=bool(view.files)),
+        view.messages,
+        gr.update(interactive=not view.running),
+        gr.update(interactive=view.running),
+    ]
+
+
+def make_theme() -> gr.themes.Base:
+    """Return colours and the system's own fonts: nothing is fetched from elsewhere."""
+    return gr.themes.Default(
+        primary_hue="teal",
+        neutral_hue="slate",
+        font=("system-ui", "Segoe UI", "Roboto", "Helvetica Neue", "Arial", "sans-serif"),
+        font_mono=("ui-monospace", "Consolas", "monospace"),
+    )

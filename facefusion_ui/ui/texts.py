@@ -1,0 +1,71 @@
+"""What the page says."""
+
+from facefusion_ui.settings import Group
+
+TITLE = "facefusion-ui"
+LEAD = "Put one person's face on another, in a photo or a video. Nothing leaves this machine."
+SOURCE = "1 · Face"
+SOURCE_HELP = "One or several pictures of one person."
+TARGET = "2 · Photo or video"
+TARGET_HELP = "JPEG, PNG, WebP, AVIF, BMP, TIFF, GIF; MP4, MOV, MKV, WebM and more."
+RESULT = "Result"
+EMPTY = "The result appears here."
+NEWEST = "Newest frame"
+BEFORE_AFTER = "Before and after"
+SWAP = "Swap"
+STOP = "Stop"
+DOWNLOAD = "Files to keep"
+READY = "Ready. Press Swap: the sample pair is loaded."
+STARTING = "Starting …"
+STOPPED = "Stopped. Nothing was written; your files and options are as they were."
+NEEDS_SOURCE = "There is no face to put on"
+NEEDS_TARGET = "There is no photo or video to change"
+ADD_SOURCE = "Add a picture of the person on the left."
+ADD_TARGET = "Add one on the left."
+FAULT = "A fault of the program: {}"
+FAULT_HINT = "Your files and options are kept. The terminal shows where it happened."
+
+GROUPS: dict[Group, str] = {
+    "face": "More about faces",
+    "swapping": "Models",
+    "mask": "Mask",
+    "output": "Output",
+}
+LABELS = {
+    "face_swapper_model": "Engine",
+    "face_selector_mode": "Which faces",
+    "face_selector_order": "Counted",
+    "processors": "Steps",
+}
+
+
+def label(name: str) -> str:
+    """Return what an option is called on the page.
+
+    >>> label("face_mask_blur")
+    'Face mask blur'
+    """
+    return LABELS.get(name, name.replace("_", " ").capitalize())
+
+
+def sentence(text: str) -> str:
+    """Return `text` as a sentence.
+
+    >>> sentence("softness of the edge")
+    'Softness of the edge.'
+    """
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def clock(seconds: float) -> str:
+    """Tell a time that is left.
+
+    >>> clock(4.4), clock(75), clock(3700)
+    ('4 s', '1 min 15 s', '1 h 2 min')
+    """
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"

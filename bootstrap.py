@@ -30,6 +30,8 @@ BUILD_TOOLS = ["setuptools>=77"]  # see install()
 LARGE_DOWNLOAD = re.compile(
     r"Downloading (?:\S+/)?([^-\s]+)-.* \((\d{3,}(?:\.\d+)? MB|[\d.]+ GB)\)"
 )
+# by file, so that clips, models and browsers are made once; `ARGS="-n 0"` undoes it
+TWO_AT_ONCE = ["-n", "2", "--dist", "loadfile"]
 
 VERBS = {
     "install": "install what running needs",
@@ -62,7 +64,7 @@ def main() -> int:
     if asked.verb in ("run", "demo"):
         return hand_over([ROOT / "app.py", asked.verb, *asked.args])
     if asked.verb == "test":
-        return hand_over(["-m", "pytest", *asked.args], folder=ROOT)
+        return hand_over(["-m", "pytest", *TWO_AT_ONCE, *asked.args], folder=ROOT)
     if asked.verb == "bench":
         return hand_over(["-m", "benchmarks.engine", *asked.args], folder=ROOT)
     if asked.verb == "check":

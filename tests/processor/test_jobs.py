@@ -1,5 +1,4 @@
-"""Guards whole jobs: wrong person swapped, frames or sound lost, half files, jobs that call nothing a
-swap, settings that are read and not obeyed."""
+"""Guards whole jobs: wrong person swapped, half files, settings that are read and not obeyed."""
 
 import json
 import shutil
@@ -7,11 +6,10 @@ from pathlib import Path
 
 import cv2
 import numpy as np
-import psutil
 import pytest
 
 from facefusion_ui.errors import InputError, NoFaceError, OutputError, SettingsError
-from facefusion_ui.events import Done, FrameReady, Progress, Warned
+from facefusion_ui.events import Done, FrameReady, Warned
 from facefusion_ui.processor.jobs import run_job
 from facefusion_ui.registry.registry import Registry
 from facefusion_ui.settings import make_settings

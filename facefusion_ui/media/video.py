@@ -397,7 +397,7 @@ class FrameWriter:
             clock = self._fps.numerator * ceil(FINE_CLOCK / self._fps.numerator)
             late = round(info.start_s * clock)
             video = video.filter("settb", f"1/{clock}").filter("setpts", f"PTS+{late}")
-            options["enc_time_base"] = f"1:{clock}"
+            options["enc_time_base"] = f"1:{clock}"  # older ffmpeg rounds to whole frames
         streams = [video]
         if tracks.indices:
             cut: dict[str, Any] = {}

@@ -88,6 +88,11 @@ def test_each_frame_keeps_its_time_and_the_loop_its_count(
     assert (info.kind, info.durations_ms, info.loop) == ("animation", DURATIONS, 3)
     assert reds(tmp_path / f"out.{suffix}") == [0, 1, 2, 3, 4]
     assert warnings == []
+    with Image.open(tmp_path / f"out.{suffix}") as image:
+        red, green, blue = np.asarray(image.convert("RGB"))[40, 50].astype(int)
+    assert abs(red - 20) < 10
+    assert abs(green - 60) < 10
+    assert blue < 10
 
 
 @pytest.mark.parametrize("source", ANIMATIONS)

@@ -5,6 +5,7 @@ import shutil
 from fractions import Fraction
 from pathlib import Path
 
+import av
 import numpy as np
 import pytest
 from clips import Make, ffmpeg
@@ -157,10 +158,16 @@ def test_a_browser_recording_without_length_is_counted(clip: Path, tmp_path: Pat
     assert (info.frames, info.fps, info.declared_frames) == (75, 25, None)
 
 
-def test_hidden_frames_of_vp8_are_not_counted(clip: Path, make: Make) -> None:
-    hidden = ("-c:v", "libvpx", "-auto-alt-ref", "1", "-lag-in-frames", "16", "-b:v", "100k")
-    path = make("hidden.webm", "-i", clip, "-an", *hidden)
+def test_hidden_frames_of_vp8_are_not_counted(clip: Path, tmp_path: Path) -> None:
+    hidden = ("-auto-alt-ref", "1", "-lag-in-frames", "16", "-b:v", "100k")
+    twice = ("-passlogfile", tmp_path / "log", "-c:v", "libvpx", *hidden)  # one pass hides none
+    path = tmp_path / "hidden.webm"
+    for number in ("1", "2"):
+        ffmpeg("-i", clip, "-an", *twice, "-pass", number, path)
+    with av.open(str(path)) as container:
+        assert sum(1 for packet in container.demux(video=0) if packet.size) > 75
     assert count_frames(path) == 75
+    assert probe(path).frames == 75
 
 
 @pytest.mark.parametrize("suffix", ["mp4", "mkv"])

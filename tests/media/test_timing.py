@@ -52,8 +52,8 @@ def test_shaky_phone_times_do_not_make_a_240_fps_clip() -> None:
 
 
 def test_a_slide_show_is_put_on_ticks_that_keep_each_slide_to_its_time() -> None:
-    times_s = np.array([0, 0.4, 1.0, 3.5])
-    rate, variable = find_rate(times_s, [Fraction(4, 3)])
+    times_s = np.array([0, 0.4, 1.0])
+    rate, variable = find_rate(times_s, [Fraction(2)])
     moved_s = np.abs(frame_ticks(times_s, rate) / float(rate) - times_s)
     assert variable
     assert moved_s.max() <= 0.021

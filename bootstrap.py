@@ -8,6 +8,7 @@ and say that it is too old.
 from __future__ import annotations
 
 import argparse
+import ctypes
 import hashlib
 import os
 import re
@@ -30,6 +31,8 @@ BUILD_TOOLS = ["setuptools>=77"]  # see install()
 LARGE_DOWNLOAD = re.compile(
     r"Downloading (?:\S+/)?([^-\s]+)-.* \((\d{3,}(?:\.\d+)? MB|[\d.]+ GB)\)"
 )
+LIBRARIES = {"libGL.so.1": "libgl1", "libgthread-2.0.so.0": "libglib2.0-0"}  # by Debian package
+
 # by file, so that clips, models and browsers are made once; `ARGS="-n 0"` undoes it
 TWO_AT_ONCE = ["-n", "2", "--dist", "loadfile"]
 
@@ -84,7 +87,7 @@ def install(purpose: str) -> None:
     builds in two seconds and torch is not needed for it.
 
     Raises:
-        SetupError: the Python does not fit, or venv or pip failed.
+        SetupError: the Python does not fit, a library is missing, or venv or pip failed.
     """
     version = venv_version()
     if version is None:
@@ -94,6 +97,7 @@ def install(purpose: str) -> None:
     wanted = digest(purpose, version)
     if stamp.is_file() and stamp.read_text(encoding="utf-8") == wanted:
         return
+    check_libraries()
     for old in VENV.glob("installed-for-*"):
         old.unlink()
     remove_half_installed()
@@ -178,6 +182,23 @@ def find_python() -> str:
             *sys.version_info[:2], *OLDEST, *NEWEST
         )
     )
+
+
+def check_libraries() -> None:
+    """Make sure that opencv-python will load: it links libraries that a bare Linux server lacks."""
+    if sys.platform != "linux":
+        return
+    missing = []
+    for library, package in LIBRARIES.items():
+        try:
+            ctypes.CDLL(library)
+        except OSError:
+            missing.append(package)
+    if missing:
+        raise SetupError(
+            "opencv-python needs system libraries that are not here. On Debian and Ubuntu: "
+            f"apt-get install {' '.join(missing)}. Then try again."
+        )
 
 
 def remove_half_installed() -> None:

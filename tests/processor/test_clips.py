@@ -27,7 +27,7 @@ def ffmpeg(*arguments: str | Path) -> None:
 
 
 def make_clip(path: Path, *portraits: Path, frames: int = 8, shown: str = "1") -> Path:
-    """Write a clip with sound: `portraits` side by side on grey, moving, seen while `shown` holds."""
+    """Write a clip with sound: `portraits` side by side, moving, seen while `shown` holds."""
     inputs = [part for portrait in portraits for part in ("-loop", "1", "-i", portrait)]
     size = f"{320 * len(portraits)}x320"
     overlays = "".join(

@@ -14,6 +14,7 @@ BROW_ROOM = 0.09  # of brow to chin: how far above the brows the new face may re
 COVER = 0.05  # of the distance between the eyes: what is thinner covers nothing
 LEAST_SPREAD = (7.0, 3.0, 3.5)  # of skin in L, a, b (8-bit Lab), however even it looks
 MOST_SPREAD = (12.0, 5.0, 6.0)  # however uneven it looks
+SIGMA_AT_LEAST = 4.0  # pixels of the shrunk picture: finer, and its grid would show
 PLAIN = ([1, 3, 48, 31], [15, 13, 54, 35], [48, 54, 10, 6])
 FEATURES = (slice(17, 22), slice(22, 27), slice(36, 42), slice(42, 48), slice(48, 60))
 
@@ -68,10 +69,21 @@ def skin_like(lab: Lab, sample: Mask) -> Mask:
 def around(picture: NDArray[np.float32], weight: Mask, sigma_px: float) -> NDArray[np.float32]:
     """Return the weighted mean of `picture` (h, w, 3) around each pixel; afar, of the whole."""
     total = float(weight.sum()) + 1e-3
-    mean = (picture * weight[..., None]).sum(axis=(0, 1)) / total
-    near = cv2.GaussianBlur(picture * weight[..., None], (0, 0), sigma_px)
-    trust = cv2.GaussianBlur(weight, (0, 0), sigma_px)[..., None]
-    return np.asarray((near + 0.01 * mean) / (trust + 0.01), np.float32)
+    mean = weight.ravel() @ picture.reshape(-1, 3) / total
+    near = blurred(np.dstack([picture * weight[..., None], weight]), sigma_px)
+    return np.asarray((near[..., :3] + 0.01 * mean) / (near[..., 3:] + 0.01), np.float32)
+
+
+def blurred(picture: NDArray[np.float32], sigma_px: float) -> NDArray[np.float32]:
+    """Return a Gaussian blur; a wide one is made on a shrunk picture, which looks the same."""
+    height, width = picture.shape[:2]
+    shrink = max(1, int(sigma_px / SIGMA_AT_LEAST))
+    if shrink == 1:
+        return np.asarray(cv2.GaussianBlur(picture, (0, 0), sigma_px), np.float32)
+    size_wh = (max(1, width // shrink), max(1, height // shrink))
+    small = cv2.resize(picture, size_wh, interpolation=cv2.INTER_AREA)
+    small = cv2.GaussianBlur(small, (0, 0), sigma_px * size_wh[0] / width)
+    return np.asarray(cv2.resize(small, (width, height)), np.float32)
 
 
 def uncovered(skin: Mask, whole: Mask, core: Mask, eyes: float) -> Mask:

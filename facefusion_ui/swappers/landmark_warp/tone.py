@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from facefusion_ui.arrays import Crop, Mask
-from facefusion_ui.swappers.landmark_warp.masks import around
+from facefusion_ui.swappers.landmark_warp.masks import around, blurred
 
 Lab = NDArray[np.float32]
 
@@ -75,10 +75,10 @@ def _shadow_colour(shade: Lab, skin: Mask) -> NDArray[np.float32]:
 
 def match_edge(new: Crop, old: Crop, edge: Mask, sigma_px: float) -> Crop:
     """Return `new` with the colour of `old` near `edge`, where both show skin."""
-    trust = cv2.GaussianBlur(edge, (0, 0), sigma_px)[..., None]
     difference = (old.astype(np.float32) - new) * edge[..., None]
-    shift = cv2.GaussianBlur(difference, (0, 0), sigma_px) / (trust + 1e-3)
-    moved = new + np.clip(2 * trust, 0, 1) * shift
+    near = blurred(np.dstack([difference, edge]), sigma_px)
+    trust = near[..., 3:]
+    moved = new + np.clip(2 * trust, 0, 1) * near[..., :3] / (trust + 1e-3)
     return np.asarray(np.rint(moved).clip(0, 255), np.uint8)
 
 
@@ -101,9 +101,9 @@ def match_grain(new: Crop, old: Crop, skin: Mask, plain: Mask) -> Crop:
     wanted = grain_of(old[part].astype(np.float32))
     if grain_of(fresh[part]) > wanted:
         sigmas = np.arange(0.3, MOST_BLUR, 0.15)
-        sigma = _first(sigmas, lambda s: grain_of(_blurred(fresh[part], s)) <= wanted)
+        sigma = _first(sigmas, lambda s: grain_of(blurred(fresh[part], s)) <= wanted)
         share = FEATURE_BLUR + (1 - FEATURE_BLUR) * skin[..., None]
-        out = fresh + share * (_blurred(fresh, sigma) - fresh)
+        out = fresh + share * (blurred(fresh, sigma) - fresh)
         return np.asarray(np.rint(out).clip(0, 255), np.uint8)
 
     edges = np.clip(_fine(fresh), -MOST_EDGE, MOST_EDGE)
@@ -127,10 +127,6 @@ def _first(values: NDArray[np.float64], fits: Callable[[float], bool]) -> float:
     return next((float(value) for value in values if fits(float(value))), float(values[-1]))
 
 
-def _blurred(picture: NDArray[np.float32], sigma_px: float) -> NDArray[np.float32]:
-    return np.asarray(cv2.GaussianBlur(picture, (0, 0), sigma_px), np.float32)
-
-
 def _calmed(ratio: NDArray[np.floating]) -> NDArray[np.float32]:
     """Return `ratio` (h, w, 3) held to `MOST_CONTRAST` on average, its colour kept."""
     mean = ratio.mean(axis=-1, keepdims=True)
@@ -139,4 +135,4 @@ def _calmed(ratio: NDArray[np.floating]) -> NDArray[np.float32]:
 
 def _fine(picture: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return what is finer than `GRAIN_SIGMA`."""
-    return picture - _blurred(picture, GRAIN_SIGMA)
+    return picture - blurred(picture, GRAIN_SIGMA)

@@ -33,6 +33,11 @@ class Recipe:
         """How much larger than the input the output frame is."""
         return self._upscaler.scale if self._upscaler else 1
 
+    @property
+    def works_on_faces(self) -> bool:
+        """Whether a frame without a face is left as it is."""
+        return bool(self.swapper or self._enhancer)
+
     def apply(self, frame: Frame, source: Source | None, reference: Face | None) -> Frame:
         """Return `frame` with the chosen faces swapped and enhanced; counts it in the record.
 
@@ -55,8 +60,8 @@ class Recipe:
     def _apply(
         self, frame: Frame, source: Source | None, reference: Face | None
     ) -> tuple[Frame, int]:
-        faces = [self._prepared(frame, face) for face in self._choose(frame, reference)]
-        faces = self._steadier.steady(faces)
+        chosen = self._choose(frame, reference) if self.works_on_faces else []
+        faces = self._steadier.steady([self._prepared(frame, face) for face in chosen])
         for face in faces:
             if self.swapper and source:
                 frame = self._swap(frame, face, source, self.swapper)

@@ -75,7 +75,8 @@ def _run_photo(
     if settings.face_selector_mode == "reference":
         reference = find_reference(settings, recipe.analyser, picture.frame)
     frame = recipe.apply(picture.frame, source, reference)
-    _check_found(settings, record, info)
+    if recipe.works_on_faces:
+        _check_found(settings, record, info)
     with record.stage("write"):
         losses = write_picture(picture, frame, output_path, settings.output_image_quality)
     for notice in (*picture.notices, *losses):
@@ -128,8 +129,9 @@ def _run_clip(
             yield _progress(index + 1, max(reader.total, index + 1), record.elapsed_s - start_s)
         for notice in reader.warnings:
             yield from record.warn(*notice)
-        _check_found(settings, record, info)
-    if record.frames_without_face:
+        if recipe.works_on_faces:
+            _check_found(settings, record, info)
+    if recipe.works_on_faces and record.frames_without_face:
         yield from record.warn(
             f"{record.frames_without_face} of {record.frames} frames show no face to swap "
             "and are unchanged.",

@@ -1,0 +1,163 @@
+"""Guards "one file adds a model": a swapper, an enhancer and a frame enhancer that somebody drops
+into its folder are offered, run, and paid for with what their cards ask for."""
+
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+
+from facefusion_ui import enhancers, swappers, upscalers
+from facefusion_ui.events import Done
+from facefusion_ui.processor.jobs import run_job
+from facefusion_ui.settings import make_settings
+from tests.conftest import load
+
+HEAD = '''
+"""A model somebody adds."""
+
+import cv2
+import numpy as np
+
+from facefusion_ui.cards import Licence, ModelCard
+from facefusion_ui.faces import SwappedFace
+
+LICENCE = Licence("MIT", True, "https://example.org")
+'''
+
+SWAPPER = """
+class Blue:
+    def swap(self, source, target):
+        assert source.embedding.shape == (128,)
+        assert target.crop.shape == (64, 64, 3)
+        return SwappedFace(np.full_like(target.crop, (255, 0, 0)))
+
+CARDS = (ModelCard(
+    name="blue_64", task="face_swapper", summary="paints blue", licence=LICENCE, open=Blue,
+    template="arcface_128", size_px=64, needs=frozenset({"embedding"})),)
+"""
+
+ENHANCER = """
+class Bright:
+    def enhance(self, target):
+        return np.full_like(target.crop, 255)
+
+CARDS = (ModelCard(
+    name="bright_64", task="face_enhancer", summary="paints white", licence=LICENCE, open=Bright,
+    template="ffhq_512", size_px=64),)
+"""
+
+UPSCALER = """
+class Twice:
+    def upscale(self, frame):
+        return cv2.resize(frame, None, fx=2, fy=2, interpolation=cv2.INTER_NEAREST)
+
+CARDS = (ModelCard(
+    name="twice", task="frame_enhancer", summary="doubles", licence=LICENCE, open=Twice, scale=2),)
+"""
+
+
+@pytest.fixture
+def added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for package, name, code in (
+        (swappers, "added_blue", SWAPPER),
+        (enhancers, "added_bright", ENHANCER),
+        (upscalers, "added_twice", UPSCALER),
+    ):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / f"{name}.py").write_text(HEAD + code, encoding="utf-8")
+        monkeypatch.setattr(package, "__path__", [*package.__path__, str(folder)])
+
+
+def swapped(registry, out: Path, source: Path, target: Path, **settings) -> np.ndarray:
+    made = make_settings(
+        {"source_paths": [source], "target_path": target, "output_path": out, **settings}
+    )
+    assert isinstance(list(run_job(made, registry))[-1], Done)
+    return load(out)
+
+
+def test_an_added_swapper_is_used_as_its_card_says(
+    added, registry, tmp_path, hopper_path, astronaut_path
+) -> None:
+    frame = swapped(
+        registry,
+        tmp_path / "out.png",
+        hopper_path,
+        astronaut_path,
+        face_swapper_model="blue_64",
+    )
+    assert frame[118, 226].tolist() == [255, 0, 0]  # the nose
+    assert frame[300, 50].tolist() == load(astronaut_path)[300, 50].tolist()
+
+
+def test_the_mask_settings_bound_an_added_swapper(
+    added, registry, tmp_path, hopper_path, astronaut_path
+) -> None:
+    sizes = {}
+    for name, mask in (
+        ("box", {}),
+        ("padded", {"face_mask_padding": (0, 0, 50, 0)}),
+        ("area", {"face_mask_types": ["area"]}),
+        ("hard", {"face_mask_blur": 0.0}),
+    ):
+        frame = swapped(
+            registry,
+            tmp_path / f"{name}.png",
+            hopper_path,
+            astronaut_path,
+            face_swapper_model="blue_64",
+            **mask,
+        )
+        sizes[name] = (frame != load(astronaut_path)).any(axis=-1).sum()
+    assert sizes["padded"] < 0.7 * sizes["box"]
+    assert sizes["area"] != sizes["box"]
+    assert sizes["hard"] > sizes["box"]
+
+
+def test_an_enhancer_works_on_swapped_faces_only_and_is_blended(
+    added, registry, tmp_path, hopper_path, astronaut_path
+) -> None:
+    frame = swapped(
+        registry,
+        tmp_path / "out.png",
+        hopper_path,
+        astronaut_path,
+        processors=["face_swapper", "face_enhancer"],
+        face_swapper_model="blue_64",
+        face_enhancer_model="bright_64",
+        face_enhancer_blend=50,
+    )
+    assert np.abs(frame[118, 226].astype(int) - (255, 128, 128)).max() <= 1
+    assert frame[500, 500].tolist() == load(astronaut_path)[500, 500].tolist()
+
+
+def test_a_frame_enhancer_makes_the_whole_frame_larger(
+    added, registry, tmp_path, hopper_path, astronaut_path, astronaut
+) -> None:
+    frame = swapped(
+        registry,
+        tmp_path / "out.png",
+        hopper_path,
+        astronaut_path,
+        processors=["frame_enhancer"],
+        frame_enhancer_model="twice",
+        frame_enhancer_blend=100,
+    )
+    doubled = cv2.resize(astronaut, None, fx=2, fy=2, interpolation=cv2.INTER_NEAREST)
+    assert np.array_equal(frame, doubled)
+
+
+def test_a_frame_enhancer_alone_asks_for_no_face(added, registry, tmp_path) -> None:
+    wall = tmp_path / "wall.png"
+    cv2.imwrite(str(wall), np.full((40, 60, 3), 128, np.uint8))
+    frame = swapped(
+        registry,
+        tmp_path / "out.png",
+        wall,
+        wall,
+        processors=["frame_enhancer"],
+        frame_enhancer_model="twice",
+    )
+    assert frame.shape == (80, 120, 3)

@@ -20,7 +20,7 @@ from facefusion_ui.arrays import Frame, check_shape
 from facefusion_ui.errors import InputError, OutputError
 from facefusion_ui.media.files import written_whole
 from facefusion_ui.media.info import MediaInfo, Notice
-from facefusion_ui.media.probe import opened_picture
+from facefusion_ui.media.picture_file import opened_picture
 from facefusion_ui.media.video import frame_range
 
 FORMATS = {".gif": "GIF", ".webp": "WEBP", ".png": "PNG", ".apng": "PNG"}

@@ -16,7 +16,8 @@ from facefusion_ui.media.animation import (
 from facefusion_ui.media.encoders import CONTAINERS
 from facefusion_ui.media.files import SUFFIXES
 from facefusion_ui.media.info import MediaInfo, Notice
-from facefusion_ui.media.video import FrameReader, FrameWriter
+from facefusion_ui.media.video import FrameReader
+from facefusion_ui.media.video_writer import FrameWriter
 from facefusion_ui.settings import VideoEncoder, VideoPreset
 
 

@@ -24,6 +24,7 @@ from facefusion_ui.errors import FfmpegError
 
 OLDEST = (5, 1)  # the first with -fps_mode
 KEPT_LINES = 12
+COMMON = ["-hide_banner", "-nostats", "-loglevel", "error", "-y"]
 STALL_S = 120.0
 
 logger = logging.getLogger(__name__)

@@ -21,7 +21,8 @@ from facefusion_ui.arrays import Frame, check_shape
 from facefusion_ui.errors import InputError, OutputError
 from facefusion_ui.media.files import PICTURE_SUFFIXES, check_suffix, write_whole
 from facefusion_ui.media.info import Notice
-from facefusion_ui.media.probe import opened_picture, probe, quiet, read_head
+from facefusion_ui.media.picture_file import opened_picture, quiet, read_head
+from facefusion_ui.media.probe import probe
 
 PAPER = 255  # what shows through where the output has no transparency: white
 FINE_QUALITY = 90  # from here on a JPEG keeps the colours at full size

@@ -19,6 +19,7 @@ STANDARD_RATES = tuple(
     )
 )
 MOST_COLLISIONS = 0.005  # of the frames; a single late frame must not make a 240 fps clip
+EXACT_S = 0.002  # what clocks of a millisecond make of an exact rate
 MOST_MOVED_S = 0.021  # of a frame by being put to its tick: half a frame at 24 fps, nobody sees it
 FASTEST_GUESS = Fraction(
     60
@@ -53,10 +54,12 @@ def find_rate(times_s: NDArray[np.float64], hints: Iterable[Fraction]) -> tuple[
 
     fastest = average if average > FASTEST_GUESS else FASTEST_GUESS
     possible = sorted({*STANDARD_RATES, *claimed})
-    for rate in [rate for rate in possible if average * Fraction(99, 100) <= rate <= fastest]:
-        collisions = int((np.diff(frame_ticks(times_s, rate)) == 0).sum())
-        if collisions <= MOST_COLLISIONS * steps and _moved_s(times_s, rate) <= MOST_MOVED_S:
-            return rate, True
+    possible = [rate for rate in possible if average * Fraction(99, 100) <= rate <= fastest]
+    for most_moved_s in (EXACT_S, MOST_MOVED_S):
+        for rate in possible:
+            collisions = int((np.diff(frame_ticks(times_s, rate)) == 0).sum())
+            if collisions <= MOST_COLLISIONS * steps and _moved_s(times_s, rate) <= most_moved_s:
+                return rate, True
     return fastest, True
 
 

@@ -12,7 +12,8 @@ from clips import Make, ffmpeg
 from PIL import Image
 
 from facefusion_ui.errors import InputError
-from facefusion_ui.media.probe import count_frames, probe
+from facefusion_ui.media.probe import probe
+from facefusion_ui.media.video_file import count_frames
 
 
 def test_a_plain_clip_is_described(clip: Path) -> None:

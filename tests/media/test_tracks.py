@@ -9,7 +9,8 @@ from clips import Make, ffmpeg
 from facefusion_ui.media.ffmpeg import find_ffmpeg
 from facefusion_ui.media.info import MediaInfo
 from facefusion_ui.media.probe import probe
-from facefusion_ui.media.video import FrameReader, FrameWriter
+from facefusion_ui.media.video import FrameReader
+from facefusion_ui.media.video_writer import FrameWriter
 from facefusion_ui.settings import VideoEncoder
 
 SUBTITLES = "1\n00:00:00,500 --> 00:00:01,500\nHello\n\n2\n00:00:02,000 --> 00:00:02,500\nBye\n"

@@ -11,7 +11,8 @@ from clips import COUNTER, Make, ffmpeg, numbers
 from facefusion_ui.errors import FfmpegError, InputError, SettingsError
 from facefusion_ui.media.ffmpeg import Child, find_ffmpeg
 from facefusion_ui.media.probe import probe
-from facefusion_ui.media.video import FrameReader, FrameWriter
+from facefusion_ui.media.video import FrameReader
+from facefusion_ui.media.video_writer import FrameWriter
 
 
 def copy_clip(path: Path, output: Path, **options: object) -> list[str]:

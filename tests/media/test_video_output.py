@@ -21,7 +21,8 @@ from facefusion_ui.media.ffmpeg import find_ffmpeg
 from facefusion_ui.media.files import check_output
 from facefusion_ui.media.info import MediaInfo
 from facefusion_ui.media.probe import probe
-from facefusion_ui.media.video import FrameReader, FrameWriter
+from facefusion_ui.media.video import FrameReader
+from facefusion_ui.media.video_writer import FrameWriter
 
 COLOURS = "smptebars=s=160x120:r=25:d=0.4"
 
@@ -364,7 +365,8 @@ def test_a_killed_job_takes_its_children_along_and_leaves_no_result(
     script = (
         "import sys, time\nfrom pathlib import Path\n"
         "from facefusion_ui.media.probe import probe\n"
-        "from facefusion_ui.media.video import FrameReader, FrameWriter\n"
+        "from facefusion_ui.media.video import FrameReader\n"
+        "from facefusion_ui.media.video_writer import FrameWriter\n"
         "info = probe(Path(sys.argv[1]))\n"
         "with FrameReader(info) as reader, FrameWriter(Path(sys.argv[2]), info,"
         " size_wh=(160, 120), fps=reader.fps) as writer:\n"
@@ -402,7 +404,8 @@ def test_a_full_disk_is_one_clear_error_and_leaves_nothing(make: Make, tmp_path:
         "import sys\nfrom pathlib import Path\n"
         "from facefusion_ui.errors import OutputError\n"
         "from facefusion_ui.media.probe import probe\n"
-        "from facefusion_ui.media.video import FrameReader, FrameWriter\n"
+        "from facefusion_ui.media.video import FrameReader\n"
+        "from facefusion_ui.media.video_writer import FrameWriter\n"
         "info = probe(Path(sys.argv[1]))\ndisk = Path(sys.argv[2])\n"
         "try:\n"
         "    with FrameReader(info) as reader, FrameWriter(disk / 'out.mp4', info,"

@@ -2,11 +2,17 @@
 
 import re
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
+from facefusion_ui.arrays import Frame
 from facefusion_ui.cli import make_parser
+from facefusion_ui.faces import AlignedFace, Source
 from facefusion_ui.registry.catalog import find_cards
 
 ROOT = Path(__file__).parents[1]
@@ -31,6 +37,22 @@ def test_links_lead_somewhere(document: Path) -> None:
 def test_commands_in_the_readme_are_understood(command: str) -> None:
     _python, _app, verb, *words = shlex.split(command)
     make_parser(verb).parse([word for word in words if word != "--help"])
+
+
+def test_the_recipe_for_a_swapper_runs(astronaut: Frame) -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    recipe: dict[str, Any] = {}
+    exec(text.split("```python\n")[1].split("```")[0], recipe)
+    (card,) = recipe["CARDS"]
+
+    def keep(feeds: Mapping[str, NDArray[np.float32]]) -> list[NDArray[np.float32]]:
+        assert feeds["source"].shape == (1, 4)
+        return [feeds["target"]]
+
+    source = Source((), np.ones(4, np.float32))
+    points = np.zeros((5, 2), np.float32)
+    target = AlignedFace(astronaut, np.eye(2, 3, dtype=np.float32), points, None)
+    assert np.array_equal(card.open(keep).swap(source, target).crop, astronaut)
 
 
 @pytest.mark.parametrize("card", find_cards().values(), ids=lambda card: card.name)

@@ -17,13 +17,13 @@ SUBTITLES = "1\n00:00:00,500 --> 00:00:01,500\nHello\n\n2\n00:00:02,000 --> 00:0
 
 
 def copy_clip(
-    path: Path, output: Path, *, encoder: VideoEncoder = "libx264"
+    path: Path, output: Path, *, encoder: VideoEncoder = "libx264", start: int | None = None
 ) -> tuple[MediaInfo, list[str]]:
     info = probe(path)
     with (
-        FrameReader(info) as reader,
+        FrameReader(info, start=start) as reader,
         FrameWriter(
-            output, info, size_wh=reader.size_wh, fps=reader.fps, encoder=encoder
+            output, info, size_wh=reader.size_wh, fps=reader.fps, encoder=encoder, start=start
         ) as writer,
     ):
         for frame in reader:
@@ -99,8 +99,9 @@ def test_surround_sound_becomes_opus(make: Make, clip: Path, tmp_path: Path) -> 
     assert (info.tracks[0].codec, info.tracks[0].channels, warnings) == ("opus", 6, [])
 
 
-def test_all_tracks_stay_in_matroska(multi: Path, tmp_path: Path) -> None:
-    info, warnings = copy_clip(multi, tmp_path / "out.mkv")
+@pytest.mark.parametrize("start", [None, 10])
+def test_all_tracks_stay_in_matroska(multi: Path, tmp_path: Path, start: int | None) -> None:
+    info, warnings = copy_clip(multi, tmp_path / "out.mkv", start=start)
     assert kinds(info) == kinds(probe(multi))
     assert warnings == []
 

@@ -62,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         asked = _parse(words)
         log.setLevel(LEVELS[asked.settings.log_level])
         with _heard(terminal), _ended_by_signals():
-            return _DO[asked.verb](asked, terminal)
+            return _do(asked, terminal)
     except UsageError as error:
         terminal.error(error)
         return 2
@@ -72,6 +72,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         terminal.say("Stopped. No half-written file is left.")
         return 130
+
+
+def _do(asked: argparse.Namespace, terminal: "Terminal") -> int:
+    try:
+        return _DO[asked.verb](asked, terminal)
+    except FaceFusionError:
+        raise
+    except Exception as error:
+        raise _fault(error) from error
 
 
 class UsageError(FaceFusionError):
@@ -478,6 +487,7 @@ def _write_side_by_side(paths: list[Path], output: Path) -> None:
 
 
 def _fault(error: Exception) -> FaceFusionError:
+    log.debug("a fault of the program", exc_info=error)
     return FaceFusionError(
         f"A fault of the program: {type(error).__name__}: {error}",
         hint="Run it again with --log-level debug and report what it says.",

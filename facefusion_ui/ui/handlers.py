@@ -10,7 +10,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Generator, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -111,8 +111,9 @@ def swap(
     view = View(status=status_html(texts.STARTING), running=True)
     yield view
     notes: list[str] = []
+    folder = desk.new_folder()
     try:
-        settings = _settings(desk, sources, target, values)
+        settings = _settings(sources, target, values, folder)
         shown_s = 0.0
         frame: Frame | None = None
         with closing(desk.events(settings)) as events:
@@ -138,6 +139,9 @@ def swap(
         fault = texts.FAULT.format(f"{type(error).__name__}: {error}")
         notes.append(note_html("error", fault, texts.FAULT_HINT))
         yield View(messages="".join(notes))
+    finally:
+        with suppress(OSError):  # it holds a result
+            folder.rmdir()
 
 
 def show_sources(paths: list[str] | None) -> tuple[list[Picture], str]:
@@ -214,7 +218,7 @@ def note_html(kind: str, message: str, hint: str) -> str:
 
 
 def _settings(
-    desk: Desk, sources: list[str] | None, target: str | None, values: Mapping[str, Any]
+    sources: list[str] | None, target: str | None, values: Mapping[str, Any], folder: Path
 ) -> Settings:
     if not sources:
         raise InputError(texts.NEEDS_SOURCE, hint=texts.ADD_SOURCE)
@@ -225,7 +229,6 @@ def _settings(
     suffix = output_suffix(info, settings.output_video_encoder)
     if info.kind == "video" and suffix not in BROWSER_VIDEOS:
         suffix = ".webm" if settings.output_video_encoder == "libvpx-vp9" else ".mp4"
-    folder = desk.new_folder()
     return settings.model_copy(
         update={
             "source_paths": tuple(map(Path, sources)),

@@ -73,7 +73,7 @@ def build_page(desk: Desk, defaults: Settings) -> gr.Blocks:
                 with gr.Row():
                     swap = gr.Button(texts.SWAP, variant="primary", scale=3, elem_id="swap")
                     stop = gr.Button(
-                        texts.STOP, variant="stop", scale=1, interactive=False, elem_id="stop"
+                        texts.STOP, variant="secondary", scale=1, interactive=False, elem_id="stop"
                     )
                 with gr.Row():
                     add(shown_fields(basic=True))

@@ -61,7 +61,7 @@ def clock(seconds: float) -> str:
     """Tell a time that is left.
 
     >>> clock(4.4), clock(75), clock(3700)
-    ('4 s', '1 min 15 s', '1 h 2 min')
+    ('4 s', '1 min 15 s', '1 h 1 min')
     """
     whole = round(seconds)
     if whole < 60:

@@ -60,7 +60,7 @@ class Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
 
     source_paths: Annotated[tuple[Path, ...], Option("paths", basic=True, short="s")] = Field(
-        (), description="pictures of the person to put on the target; several are averaged"
+        (), description="pictures of the person to put on the target; several make one person"
     )
     target_path: Annotated[Path | None, Option("paths", basic=True, short="t")] = Field(
         None, description="the photo or video to change; it is never modified"

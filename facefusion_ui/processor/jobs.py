@@ -13,7 +13,7 @@ from facefusion_ui.arrays import Frame
 from facefusion_ui.errors import NoFaceError, SettingsError
 from facefusion_ui.events import Done, Event, FrameReady, Progress
 from facefusion_ui.faces import Source
-from facefusion_ui.media.clip import Reader, open_reader, open_writer
+from facefusion_ui.media.clip import Reader, open_reader, open_writer, output_suffix
 from facefusion_ui.media.files import check_output, write_whole
 from facefusion_ui.media.image import read_picture, write_picture
 from facefusion_ui.media.info import MediaInfo
@@ -57,7 +57,8 @@ def _output_path(settings: Settings, info: MediaInfo) -> Path:
         raise SettingsError("There is no output path", hint="Say where to: --output-path.")
     path = settings.output_path
     if path.is_dir():
-        path = path / f"{info.path.stem}-swapped{info.path.suffix}"
+        suffix = output_suffix(info, settings.output_video_encoder)
+        path = path / f"{info.path.stem}-swapped{suffix}"
     return check_output(path, [info.path, *settings.source_paths], kind=info.kind)
 
 

@@ -9,8 +9,6 @@ from facefusion_ui.registry.catalog import cards_of
 from facefusion_ui.settings import Processor, Settings, Values, option, values_of
 from facefusion_ui.ui import texts
 
-FEW = 3  # choices that are shown side by side
-
 
 def shown_fields(*, basic: bool) -> list[str]:
     """Return the names of the fields that have a control, in the order of Settings.
@@ -68,6 +66,4 @@ def read_control(name: str, value: Any) -> Any:
 def _choice(choices: list[Any], takes: Values, default: Any, common: dict[str, Any]) -> Component:
     if takes.count is None:
         return gr.CheckboxGroup(choices, value=list(default), **common)
-    if 1 < len(choices) <= FEW:
-        return gr.Radio(choices, value=default, **common)
     return gr.Dropdown(choices, value=default, **common)

@@ -269,7 +269,7 @@ def player_html(path: Path) -> str:
     """
     address = f"gradio_api/file={quote(path.as_posix())}"
     if path.suffix in BROWSER_VIDEOS:
-        return f"<video class='player' src='{address}' controls autoplay loop playsinline></video>"
+        return f"<video class='player' src='{address}' controls playsinline></video>"
     return f"<img class='player' src='{address}' alt='{html.escape(texts.RESULT)}'>"
 
 

@@ -120,6 +120,17 @@ def build_page(desk: Desk, defaults: Settings) -> gr.Blocks:
                 for view in views:
                     yield updates(view)
 
+        quick: dict[str, Any] = {
+            "queue": False,
+            "show_progress": "hidden",
+            "api_visibility": "private",
+        }
+        swap.click(
+            lambda: updates(View(status=handlers.status_html(texts.WAITING), running=True)),
+            None,
+            outputs,
+            **quick,
+        )
         swapping = swap.click(
             on_swap,
             [sources, target, *controls.values()],
@@ -130,28 +141,29 @@ def build_page(desk: Desk, defaults: Settings) -> gr.Blocks:
             api_name="swap",
         )
         swap.click(None, js=SHOW_RESULT)
-        # cancels= is done first: when "stopped" shows, the job has cleaned up
         stop.click(
             lambda: updates(View(status=handlers.status_html(texts.STOPPED))),
             None,
             outputs,
-            cancels=[swapping],
-            queue=False,
-            show_progress="hidden",
-            api_visibility="private",
+            cancels=[swapping],  # takes it out of the queue, or closes its generator
+            **quick,
         )
         shown: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"}
-        gr.on(
-            [page.load, sources.change],
-            handlers.show_sources,
-            sources,
-            [faces, faces_note],
-            **shown,
-        )
-        gr.on(
-            [page.load, target.change], handlers.show_target, target, [scene, scene_note], **shown
-        )
+        gr.on([page.load, sources.change], on_sources, sources, [faces, faces_note], **shown)
+        gr.on([page.load, target.change], on_target, target, [scene, scene_note], **shown)
     return page
+
+
+def on_sources(files: list[str] | None) -> list[Any]:
+    """Return what the thumbnails and the line below them become."""
+    pictures, said = handlers.show_sources(files)
+    return [gr.update(value=pictures, visible=bool(pictures)), said]
+
+
+def on_target(file: str | None) -> list[Any]:
+    """Return what the target's preview and the line below it become."""
+    picture, said = handlers.show_target(file)
+    return [gr.update(value=picture, visible=picture is not None), said]
 
 
 def updates(view: View) -> list[Any]:

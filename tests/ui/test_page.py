@@ -50,6 +50,7 @@ def test_a_video_is_swapped_and_plays(page: Page, face_clip: Path) -> None:
     page.click("#swap")
     expect(page.locator("#status")).to_contain_text("in 12 frames", timeout=DONE_MS)
     video = page.locator("#player video")
+    video.evaluate("video => video.play()")
     page.wait_for_function("() => document.querySelector('#player video').currentTime > 0.1")
     assert video.evaluate("video => [video.videoWidth, video.videoHeight]") == [256, 192]
 
@@ -70,6 +71,27 @@ def test_stop_ends_the_job_and_the_next_one_starts(
     choose(page, "target", astronaut_path)
     page.click("#swap")
     expect(page.locator("#status")).to_contain_text("1 face swapped", timeout=DONE_MS)
+
+
+def test_a_second_visitor_waits_and_may_give_up(
+    page: Page, served: Served, long_clip: Path
+) -> None:
+    choose(page, "target", long_clip)
+    page.click("#swap")
+    expect(page.locator("#status")).to_contain_text("of 300", timeout=DONE_MS)
+    other = page.context.browser.new_page()
+    other.goto(served.address)
+    other.wait_for_selector("#scene img")
+    other.click("#swap")
+    expect(other.locator("#status")).to_contain_text("Waiting for its turn")
+    other.click("#stop")
+    expect(other.locator("#status")).to_contain_text("Stopped")
+    expect(page.locator("#status")).to_contain_text("of 300")
+    page.click("#stop")
+    until(lambda: not served.works())
+    other.click("#swap")
+    expect(other.locator("#status")).to_contain_text("1 face swapped", timeout=DONE_MS)
+    other.close()
 
 
 def test_closing_the_tab_ends_its_job(page: Page, served: Served, long_clip: Path) -> None:

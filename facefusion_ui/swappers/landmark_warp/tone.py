@@ -18,8 +18,9 @@ MOST_EDGE = 12.0  # grey levels: a stronger edge is not sharpened further, or it
 MOST_BLUR = 1.2  # pixels; beyond it wrinkles and rims would go, not only sharpness
 FEATURE_BLUR = 0.4  # how much of it eyes, brows and mouth get
 MOST_GRAIN = 1.6  # of the old picture's own
-MOST_SHADE = 25.0  # grey levels: what is darker is an eye or a brow
-MOST_SLOPE = 0.25
+GREY = 128.0  # a and b of 8-bit Lab
+LEVEL_SIGMA = 6.0  # levels of L that share their colour
+RARE = 0.02  # of the skin: fewer pixels than this, and a level's colour is not trusted
 MOST_CONTRAST = 1.0  # how much detail may gain where the light is stronger
 
 
@@ -53,24 +54,41 @@ def match_light(new: Crop, old: Crop, skin: Mask, sigma_px: float) -> Crop:
 
 
 def match_colour(new: Crop, old: Crop, skin: Mask, sigma_px: float) -> Crop:
-    """Return `new` with the hue and saturation of `old`'s skin around each pixel; light is kept.
+    """Return `new` with the hue and saturation of `old`'s skin; light is kept.
 
-    Shadows and highlights take the colour that they have on `old`: red where its shadows are red.
+    How skin changes its colour from shadow to highlight is learned on both pictures and exchanged.
+    What `old` shows beyond that is followed around each pixel; what `new` shows beyond that is its
+    own: lips, eyes.
     """
     lab, wanted = to_lab(new), to_lab(old)
-    low, wanted_low = around(lab, skin, sigma_px), around(wanted, skin, sigma_px)
-    shade, wanted_shade = lab - low, wanted - wanted_low
-    slope = _shadow_colour(wanted_shade, skin) - _shadow_colour(shade, skin)
-    lab[..., 1:] += (wanted_low - low)[..., 1:]
-    lab[..., 1:] += slope * np.clip(shade[..., :1], -MOST_SHADE, MOST_SHADE)
+    light = lab[..., 0].astype(np.uint8)
+    usual = _colour_by_light(wanted, skin)
+    own, local = np.zeros_like(lab), np.zeros_like(lab)
+    own[..., 1:] = lab[..., 1:] - _colour_by_light(lab, skin)[light]
+    local[..., 1:] = wanted[..., 1:] - usual[wanted[..., 0].astype(np.uint8)]
+    lab[..., 1:] = usual[light]
+    lab += own + around(local - own, skin, sigma_px)
     return to_bgr(lab)
 
 
-def _shadow_colour(shade: Lab, skin: Mask) -> NDArray[np.float32]:
-    """Return how much a and b change with L (2,), over the skin's shadows and highlights."""
-    light = np.clip(shade[..., 0], -MOST_SHADE, MOST_SHADE) * skin
-    slope = (light[..., None] * shade[..., 1:]).sum(axis=(0, 1)) / ((light**2).sum() + 1.0)
-    return np.asarray(np.clip(slope, -MOST_SLOPE, MOST_SLOPE), np.float32)
+def _colour_by_light(lab: Lab, skin: Mask) -> NDArray[np.float32]:
+    """Return the mean a and b (256, 2) of skin at each level of L.
+
+    Levels that `skin` does not show take the nearest shown one's, fading to grey at black and white.
+    """
+    level = lab[..., 0].astype(np.uint8).ravel()
+    weight = skin.ravel()
+    counts = np.bincount(level, weight, 256)
+    sums = [np.bincount(level, weight * lab[..., channel].ravel(), 256) for channel in (1, 2)]
+    table = np.stack([counts, *sums], axis=1).astype(np.float32)
+    table = np.asarray(cv2.GaussianBlur(table, (1, 0), 1, sigmaY=LEVEL_SIGMA), np.float32)
+    share = np.cumsum(counts) / max(1e-3, counts.sum())
+    low, high = np.searchsorted(share, (RARE, 1 - RARE))
+    levels = np.arange(256)
+    shown = table[np.clip(levels, low, min(high, 255))]
+    colour = shown[:, 1:] / np.maximum(shown[:, :1], 1e-6)
+    fading = np.minimum(levels / max(1, low), (255 - levels) / max(1, 255 - high)).clip(0, 1)
+    return np.asarray(GREY + fading[:, None] * (colour - GREY), np.float32)
 
 
 def match_edge(new: Crop, old: Crop, edge: Mask, sigma_px: float) -> Crop:

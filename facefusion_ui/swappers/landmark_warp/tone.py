@@ -13,11 +13,14 @@ Lab = NDArray[np.float32]
 
 GRAIN_SIGMA = 1.0  # pixels: what is finer counts as grain and sharpness
 SHARPENED = 0.7  # of the wanted fineness comes from sharpening at most, the rest is grain
-MOST_SHARPENING = 1.0
+MOST_SHARPENING = 1.6
 MOST_EDGE = 12.0  # grey levels: a stronger edge is not sharpened further, or it would ring
-MOST_BLUR = 1.2  # pixels; beyond it wrinkles and rims would go, not only sharpness
-FEATURE_BLUR = 0.4  # how much of it eyes, brows and mouth get
-MOST_GRAIN = 1.6  # of the old picture's own
+MOST_BLUR = 0.75  # pixels; beyond it wrinkles and rims would go, not only sharpness
+FEATURE_BLUR = 0.0  # how much of it eyes, brows and mouth get
+MOST_GRAIN = 0.7  # of the old picture's: part of what looks like grain is wrinkles
+GRAIN_TILE = 256  # pixels
+GRAIN_SIZE = 0.55  # pixels: sensors and film blur their grain a little
+COLOUR_GRAIN = 0.15  # of the grain in light
 GREY = 128.0  # a and b of 8-bit Lab
 LEVEL_SIGMA = 6.0  # levels of L that share their colour
 RARE = 0.02  # of the skin: fewer pixels than this, and a level's colour is not trusted
@@ -103,8 +106,8 @@ def match_edge(new: Crop, old: Crop, edge: Mask, sigma_px: float) -> Crop:
 def match_grain(new: Crop, old: Crop, skin: Mask, plain: Mask) -> Crop:
     """Return `new` as sharp and as grainy as `old`, measured where skin is `plain`.
 
-    A face that is too sharp is blurred, eyes and mouth less than skin. A soft one is sharpened and
-    given the old picture's own grain, which moves as the film's grain does.
+    A face that is too sharp is blurred, eyes and mouth less than skin; a soft one is sharpened and
+    given grain.
     """
     x, y, width, height = cv2.boundingRect((plain > 0.5).astype(np.uint8))
     if width == 0:
@@ -114,7 +117,7 @@ def match_grain(new: Crop, old: Crop, skin: Mask, plain: Mask) -> Crop:
 
     def grain_of(picture: NDArray[np.float32]) -> float:
         fine = np.abs(_fine(picture)[plain[part] > 0.5])
-        return float(np.median(fine))
+        return float(np.quantile(fine, 0.25))
 
     wanted = grain_of(old[part].astype(np.float32))
     if grain_of(fresh[part]) > wanted:
@@ -130,14 +133,24 @@ def match_grain(new: Crop, old: Crop, skin: Mask, plain: Mask) -> Crop:
         amounts, lambda a: grain_of((fresh + a * edges)[part]) <= SHARPENED * wanted
     )
     fresh += sharpening * edges
-    fine = _fine(old.astype(np.float32))
-    line = (np.abs(fine).max(axis=-1) > 6 * wanted).astype(np.uint8)
-    quiet = 1 - cv2.dilate(line, np.ones((3, 3), np.uint8)).astype(np.float32)
-    grain = (quiet * skin)[..., None] * fine
+    grain = skin[..., None] * _grain(skin.shape, wanted)
     amount = _first(
         np.arange(0, MOST_GRAIN, 0.1), lambda a: grain_of((fresh + a * grain)[part]) >= wanted
     )
     return np.asarray(np.rint(fresh + amount * grain).clip(0, 255), np.uint8)
+
+
+def _grain(shape_hw: tuple[int, ...], strength: float) -> NDArray[np.float32]:
+    """Return (h, w, 3) grain; always the same, so that a face that rests does not flicker.
+
+    Not the old picture's own: that would print its wrinkles and glasses on the new face.
+    """
+    tile = np.random.default_rng(0).normal(0, 1, (GRAIN_TILE, GRAIN_TILE, 4))
+    tile = tile[..., :1] + COLOUR_GRAIN * tile[..., 1:]
+    tile = cv2.GaussianBlur(tile.astype(np.float32), (0, 0), GRAIN_SIZE)
+    tile *= strength / np.quantile(np.abs(_fine(tile)), 0.25)
+    rows, columns = (np.arange(side) % GRAIN_TILE for side in shape_hw)
+    return np.asarray(tile[rows[:, None], columns], np.float32)
 
 
 def _first(values: NDArray[np.float64], fits: Callable[[float], bool]) -> float:

@@ -2,6 +2,7 @@
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 
 from facefusion_ui.arrays import Crop, Mask, Points, Points68, fit_similarity
 from facefusion_ui.swappers.landmark_warp.masks import cheeks, filled
@@ -72,9 +73,27 @@ def without_arms(crop: Crop, points: Points68) -> tuple[Crop, Mask]:
     arms = (np.isin(labels, on_face) & (labels > 0)).astype(np.uint8)
     grow = 2 * round(0.04 * eyes) + 1
     arms = np.asarray(cv2.dilate(arms, np.ones((grow, grow), np.uint8)), np.uint8)
-    painted = cv2.inpaint(crop, arms, max(2.0, 0.06 * eyes), cv2.INPAINT_TELEA)
+    painted = _filled_from_above_and_below(crop, arms)
     soft = cv2.GaussianBlur(arms.astype(np.float32), (0, 0), max(0.6, 0.02 * eyes))
-    return np.asarray(painted, np.uint8), np.clip(2 * soft, 0, 1)
+    return painted, np.clip(2 * soft, 0, 1)
+
+
+def _filled_from_above_and_below(crop: Crop, hole: NDArray[np.uint8]) -> Crop:
+    """Return `crop` with `hole` filled by what lies above and below it, mirrored at its edges.
+
+    Unlike inpainting this keeps the grain of skin and the strands of hair.
+    """
+    height, width = hole.shape
+    rows = np.arange(height)[:, None]
+    above = np.maximum.accumulate(np.where(hole, -1, rows), axis=0)
+    below = np.minimum.accumulate(np.where(hole, height, rows)[::-1], axis=0)[::-1]
+    above, below = np.where(above < 0, below, above), np.where(below == height, above, below)
+    columns = np.arange(width)
+    upper = crop[np.clip(2 * above - rows, 0, height - 1), columns].astype(np.float32)
+    lower = crop[np.clip(2 * below - rows, 0, height - 1), columns].astype(np.float32)
+    share = (rows - above) / np.maximum(below - above, 1)
+    mixed = upper + share[..., None] * (lower - upper)
+    return np.where(hole[..., None] > 0, np.rint(mixed), crop).astype(np.uint8)
 
 
 def _beside(size_wh: tuple[int, int], points: Points68) -> Mask:

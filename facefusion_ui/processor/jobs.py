@@ -45,6 +45,11 @@ def run_job(settings: Settings, registry: Registry) -> Iterator[Event]:
         source = yield from read_source(settings, recipe.swapper, recipe.analyser, record)
     run = _run_photo if info.kind == "image" else _run_clip
     yield from run(settings, recipe, record, source, info, output_path)
+    if registry.card_trouble:
+        yield from record.warn(
+            f"The models ran on the processor: {registry.card_trouble}.",
+            hint=registry.card_trouble.hint,
+        )
     report = record.report(output_path)
     if settings.report_path:
         write_whole(settings.report_path, [report.model_dump_json(indent=2).encode()])

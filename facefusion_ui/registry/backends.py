@@ -58,7 +58,7 @@ class OnnxNetwork:
         if self._session.get_providers()[0] != name:
             raise DeviceError(
                 f"{provider} was asked for, but ONNX Runtime could not load it",
-                hint="Update the card's driver, or use --execution-providers cpu.",
+                hint="Update the card's driver (580 or newer), or use --execution-providers cpu.",
             )
 
     @property

@@ -1,7 +1,5 @@
 """Which device runs the models."""
 
-from collections.abc import Sequence
-
 import pynvml
 
 from facefusion_ui.settings import ExecutionProvider
@@ -25,13 +23,12 @@ def count_nvidia_cards() -> int:
         return 0
 
 
-def choose_provider(asked: Sequence[ExecutionProvider]) -> ExecutionProvider:
-    """Return the provider to open models on: the first asked for, `auto` resolved by looking.
+def choose_provider(asked: ExecutionProvider) -> ExecutionProvider:
+    """Return the provider to open models on; `auto` is resolved by looking for a card.
 
-    >>> choose_provider(["cpu"])
+    >>> choose_provider("cpu")
     'cpu'
     """
-    first = asked[0]
-    if first == "auto":
+    if asked == "auto":
         return "cuda" if count_nvidia_cards() else "cpu"
-    return first
+    return asked

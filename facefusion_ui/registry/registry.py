@@ -4,10 +4,12 @@ import gc
 import logging
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from facefusion_ui.cards import ModelCard
+from facefusion_ui.errors import DeviceError
 from facefusion_ui.registry.backends import OnnxNetwork
 from facefusion_ui.registry.device import choose_provider
 from facefusion_ui.registry.weights import locate
@@ -18,12 +20,18 @@ log = logging.getLogger(__name__)
 
 
 class Registry:
-    """The only door to a model. One lock: models run one at a time."""
+    """The only door to a model. One lock: models run one at a time.
+
+    Attributes:
+        card_trouble: why the card that `auto` found is not used; None while all is well.
+    """
 
     def __init__(
         self, execution_providers: tuple[ExecutionProvider, ...] = ("auto",), device_id: int = 0
     ) -> None:
-        self._asked = execution_providers
+        self._asked = execution_providers[0]
+        self._provider = choose_provider(self._asked)
+        self.card_trouble: DeviceError | None = None
         self._device_id = device_id
         self._adapters: dict[str, Any] = {}
         self._lock = threading.Lock()
@@ -31,7 +39,7 @@ class Registry:
     @property
     def device(self) -> ExecutionProvider:
         """The provider that networks are opened on."""
-        return choose_provider(self._asked)
+        return self._provider
 
     def run(self, card: ModelCard, call: Callable[[Any], T]) -> T:
         """Open `card`'s model if it is not open, and return `call(adapter)`.
@@ -64,13 +72,22 @@ class Registry:
         path = locate(card)
         if card.runtime == "file":
             return card.open(path)
-        network = OnnxNetwork(
-            path,
-            provider=self.device,
-            device_id=self._device_id,
-            frees_shape=card.frees_shape,
-        )
-        return card.open(network)
+        return card.open(self._open_network(card, path))
+
+    def _open_network(self, card: ModelCard, path: Path) -> OnnxNetwork:
+        try:
+            return OnnxNetwork(
+                path,
+                provider=self._provider,
+                device_id=self._device_id,
+                frees_shape=card.frees_shape,
+            )
+        except DeviceError as error:
+            if self._asked != "auto" or self._provider == "cpu":
+                raise
+            self.card_trouble = error
+        self._provider = "cpu"
+        return self._open_network(card, path)
 
     def __enter__(self) -> Self:
         return self

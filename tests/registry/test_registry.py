@@ -12,6 +12,7 @@ from onnx import TensorProto, helper
 
 from facefusion_ui.cards import Licence, ModelCard, Weights
 from facefusion_ui.errors import DeviceError, ModelError
+from facefusion_ui.registry import device
 from facefusion_ui.registry.backends import OnnxNetwork
 from facefusion_ui.registry.catalog import find_cards
 from facefusion_ui.registry.registry import Registry
@@ -82,6 +83,19 @@ def test_a_card_that_is_not_there_is_an_error_and_never_the_cpu(doubler: Path) -
     with pytest.raises(DeviceError) as caught:
         OnnxNetwork(doubler, provider="cuda", device_id=0)
     assert "--execution-providers cpu" in caught.value.hint
+
+
+def test_auto_goes_on_without_a_card_that_does_not_work_and_tells_why(monkeypatch, astronaut):
+    if device.count_nvidia_cards():
+        pytest.skip("this machine has a card")
+    monkeypatch.setattr(device, "count_nvidia_cards", lambda: 1)  # a driver shows a card
+    with Registry(("auto",)) as registry:
+        assert registry.device == "cuda"
+        detect = find_cards()["centerface"]
+        found = registry.run(detect, lambda d: d.detect(astronaut, size_px=320, score=0.5))
+        assert len(found) == 1
+        assert registry.device == "cpu"
+        assert "could not load" in str(registry.card_trouble)
 
 
 def test_a_damaged_network_is_named(tmp_path: Path) -> None:

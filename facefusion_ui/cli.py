@@ -308,7 +308,7 @@ def _run_page(asked: argparse.Namespace, terminal: "Terminal") -> int:
             with contextlib.suppress(KeyboardInterrupt):
                 while True:  # an Event waits deaf to Ctrl-C on Windows
                     time.sleep(1)
-        terminal.say("The page is closed.")
+            terminal.say("The page is being closed ...")
     return 0
 
 

@@ -177,7 +177,7 @@ def facts(info: MediaInfo) -> str:
     seconds = info.frames / info.fps
     return (
         f"{width} × {height}, {info.frames} frames, {float(info.fps):.4g} fps, "
-        f"{float(seconds):.1f} s"
+        f"{float(seconds):.3g} s"
     )
 
 

@@ -57,7 +57,8 @@ def free_port() -> int:
 
 @pytest.fixture(scope="session")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    folder = tmp_path_factory.mktemp("page")
+    folder = tmp_path_factory.mktemp("page") / "空灵 Bücher"
+    folder.mkdir()
     log = tmp_path_factory.mktemp("log") / "page.log"
     port = free_port()
     with log.open("w", encoding="utf-8") as stderr:

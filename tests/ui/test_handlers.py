@@ -129,7 +129,7 @@ def test_the_target_is_looked_at_before_any_job(tmp_path, face_clip, hopper_path
     picture, said = handlers.show_target(str(face_clip))
     assert picture is not None
     assert picture.shape == (192, 256, 3)
-    assert said == "256 × 192, 12 frames, 25 fps, 0.5 s"
+    assert said == "256 × 192, 12 frames, 25 fps, 0.48 s"
     assert handlers.show_target(str(hopper_path))[1] == "512 × 600"
     assert handlers.show_target(None) == (None, texts.TARGET_HELP)
     broken = tmp_path / "broken.mp4"

@@ -32,6 +32,8 @@ SUFFIXES: dict[Kind, tuple[str, ...]] = {
     "video": (*VIDEO_SUFFIXES, ".gif", ".webp"),
 }
 
+WHAT: dict[Kind, str] = {"image": "a photo", "animation": "an animation", "video": "a video"}
+
 _WORK_NAME = re.compile(r"\.facefusion-ui-(?P<node>[0-9a-f]{8})-(?P<pid>\d+)-(?P<started>\d+)-")
 
 logger = logging.getLogger(__name__)
@@ -51,7 +53,7 @@ def check_output(output_path: Path, inputs: Collection[Path], *, kind: Kind) -> 
             or another spelling), or a folder that cannot be made or written.
     """
     path = Path(os.path.abspath(output_path.expanduser()))  # noqa: PTH100  keeps links as they are
-    check_suffix(path, SUFFIXES[kind])
+    check_suffix(path, SUFFIXES[kind], WHAT[kind])
     if path.is_dir():
         raise OutputError(f"{path} is a folder", hint="Add a file name to it.")
     if any(_is_same_file(path, given) for given in inputs):
@@ -71,16 +73,16 @@ def check_output(output_path: Path, inputs: Collection[Path], *, kind: Kind) -> 
     return path
 
 
-def check_suffix(path: Path, known: Collection[str]) -> str:
+def check_suffix(path: Path, known: Collection[str], what: str) -> str:
     """Return `path`'s extension in lower case.
 
     Raises:
-        OutputError: it is not one of `known`.
+        OutputError: it is not one of `known`, those in which `what` can be written.
     """
     suffix = path.suffix.lower()
     if suffix not in known:
         raise OutputError(
-            f"{path.name} has no extension" if not suffix else f"{suffix} cannot be written",
+            f"{path.name} has no extension" if not suffix else f"{what} cannot become a {suffix}",
             hint=f"Use one of {' '.join(dict.fromkeys(known))}.",
         )
     return suffix

@@ -121,7 +121,7 @@ def write_picture(picture: Picture, frame: Frame, path: Path, quality: int) -> l
         OutputError: unknown extension, too large for the format, or it cannot be written.
     """
     check_shape("frame", frame, (None, None, 3))
-    saver = SAVERS[check_suffix(path, PICTURE_SUFFIXES)]
+    saver = SAVERS[check_suffix(path, PICTURE_SUFFIXES, "a photo")]
     notices = []
     height, width = frame.shape[:2]
     alpha = picture.alpha

@@ -120,7 +120,7 @@ def test_an_unknown_kind_of_output_is_refused_with_the_known_ones(
 
 
 def test_capitals_in_the_ending_are_fine(tmp_path: Path) -> None:
-    assert check_suffix(tmp_path / "a.JPG", (".jpg",)) == ".jpg"
+    assert check_suffix(tmp_path / "a.JPG", (".jpg",), "a photo") == ".jpg"
 
 
 def test_the_output_is_never_an_input(tmp_path: Path) -> None:

@@ -92,6 +92,7 @@ def build_page(desk: Desk, defaults: Settings) -> gr.Blocks:
                     interactive=False,
                     format="png",
                     max_height=540,
+                    slider_position=30,  # percent: most of what is seen is the result
                     visible=False,
                     elem_id="pair",
                 )

@@ -54,7 +54,7 @@ class LandmarkWarp:
         skin = shown * plain
         new = tone.match_light(new, old, skin, LIGHT_SIGMA * eyes)
         new = tone.match_colour(new, old, skin, COLOUR_SIGMA * eyes)
-        new = tone.match_grain(new, old, skin, skin * masks.cheeks(size_wh, points))
+        new = tone.match_grain(new, old, skin * new_skin, skin * masks.cheeks(size_wh, points))
         mask = masks.softened(shown, masks.FEATHER * eyes)
         new = tone.match_edge(new, old, skin * (1 - mask), EDGE_SIGMA * eyes)
         if masks.mouth_opening(points) > masks.mouth_opening(face) + OPENER:

@@ -12,6 +12,7 @@ Lab = NDArray[np.float32]
 FEATHER = 0.14  # of the distance between the eyes: width of the soft edge
 BROW_ROOM = 0.09  # of brow to chin: how far above the brows the new face may reach
 COVER = 0.05  # of the distance between the eyes: what is thinner covers nothing
+ROUND = 0.06  # of the distance between the eyes: a mask's edge has no bites smaller than this
 LEAST_SPREAD = (7.0, 3.0, 3.5)  # of skin in L, a, b (8-bit Lab), however even it looks
 MOST_SPREAD = (12.0, 5.0, 6.0)  # however uneven it looks
 SIGMA_AT_LEAST = 4.0  # pixels of the shrunk picture: finer, and its grid would show
@@ -99,7 +100,9 @@ def uncovered(skin: Mask, whole: Mask, core: Mask, eyes: float) -> Mask:
     other[whole < 0.5] = 1
     _, labels = cv2.connectedComponents(other)
     outside = labels == labels[0, 0]
-    return np.where(outside & (core < 0.5), 0, whole).astype(np.float32)
+    shown = np.where(outside & (core < 0.5), 0, whole).astype(np.float32)
+    rounded = blurred(shown, ROUND * eyes) > 0.5
+    return np.where(rounded | (core > 0.5), whole, 0).astype(np.float32)
 
 
 def softened(mask: Mask, feather_px: float) -> Mask:

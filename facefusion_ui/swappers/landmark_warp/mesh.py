@@ -7,13 +7,18 @@ from facefusion_ui.arrays import Crop, Frame, Points, Points68, fit_similarity
 
 FOREHEAD = 0.34  # of brow to chin: how far the mesh reaches above the brows
 TEMPLE = 0.10  # of the face's width: how far it reaches beyond the jaw beside the eyes
+TURNED = 0.5  # distance of the eyes over brow to chin; seen from the front it is 0.57
 SMOOTH = 0.05  # of the distance between the eyes: rounds the mesh's kinks
 
 
 def eyes_px(points: Points68) -> float:
-    """Return the distance between the centres of the eyes, at least one pixel."""
+    """Return the distance between the centres of the eyes, at least one pixel.
+
+    Where the head is turned away it is taken from the face's height, which a turn does not shorten.
+    """
     left, right = points[36:42].mean(axis=0), points[42:48].mean(axis=0)
-    return max(1.0, float(np.linalg.norm(right - left)))
+    height_px = float(np.linalg.norm(points[27] - points[8]))
+    return max(1.0, TURNED * height_px, float(np.linalg.norm(right - left)))
 
 
 def with_rim(points: Points68) -> Points:

@@ -15,9 +15,10 @@ GRAIN_SIGMA = 1.0  # pixels: what is finer counts as grain and sharpness
 SHARPENED = 0.7  # of the wanted fineness comes from sharpening at most, the rest is grain
 MOST_SHARPENING = 1.6
 MOST_EDGE = 12.0  # grey levels: a stronger edge is not sharpened further, or it would ring
-MOST_BLUR = 0.75  # pixels; beyond it wrinkles and rims would go, not only sharpness
+MOST_BLUR = 1.0  # pixels; beyond it wrinkles and rims would go, not only sharpness
 FEATURE_BLUR = 0.0  # how much of it eyes, brows and mouth get
 MOST_GRAIN = 0.7  # of the old picture's: part of what looks like grain is wrinkles
+QUIET = 0.4  # of the skin is taken to show grain only, no wrinkles
 GRAIN_TILE = 256  # pixels
 GRAIN_SIZE = 0.55  # pixels: sensors and film blur their grain a little
 COLOUR_GRAIN = 0.15  # of the grain in light
@@ -77,7 +78,8 @@ def match_colour(new: Crop, old: Crop, skin: Mask, sigma_px: float) -> Crop:
 def _colour_by_light(lab: Lab, skin: Mask) -> NDArray[np.float32]:
     """Return the mean a and b (256, 2) of skin at each level of L.
 
-    Levels that `skin` does not show take the nearest shown one's, fading to grey at black and white.
+    Levels that `skin` does not show take the nearest one's that it does, fading to grey at black
+    and white.
     """
     level = lab[..., 0].astype(np.uint8).ravel()
     weight = skin.ravel()
@@ -117,7 +119,7 @@ def match_grain(new: Crop, old: Crop, skin: Mask, plain: Mask) -> Crop:
 
     def grain_of(picture: NDArray[np.float32]) -> float:
         fine = np.abs(_fine(picture)[plain[part] > 0.5])
-        return float(np.quantile(fine, 0.25))
+        return float(np.quantile(fine, QUIET))
 
     wanted = grain_of(old[part].astype(np.float32))
     if grain_of(fresh[part]) > wanted:
@@ -128,7 +130,7 @@ def match_grain(new: Crop, old: Crop, skin: Mask, plain: Mask) -> Crop:
         return np.asarray(np.rint(out).clip(0, 255), np.uint8)
 
     edges = np.clip(_fine(fresh), -MOST_EDGE, MOST_EDGE)
-    amounts = np.arange(MOST_SHARPENING, 0, -0.2)
+    amounts = np.arange(MOST_SHARPENING, -0.1, -0.2)
     sharpening = _first(
         amounts, lambda a: grain_of((fresh + a * edges)[part]) <= SHARPENED * wanted
     )
@@ -145,10 +147,10 @@ def _grain(shape_hw: tuple[int, ...], strength: float) -> NDArray[np.float32]:
 
     Not the old picture's own: that would print its wrinkles and glasses on the new face.
     """
-    tile = np.random.default_rng(0).normal(0, 1, (GRAIN_TILE, GRAIN_TILE, 4))
-    tile = tile[..., :1] + COLOUR_GRAIN * tile[..., 1:]
-    tile = cv2.GaussianBlur(tile.astype(np.float32), (0, 0), GRAIN_SIZE)
-    tile *= strength / np.quantile(np.abs(_fine(tile)), 0.25)
+    noise = np.random.default_rng(0).normal(0, 1, (GRAIN_TILE, GRAIN_TILE, 4))
+    noise = noise[..., :1] + COLOUR_GRAIN * noise[..., 1:]
+    tile = blurred(noise.astype(np.float32), GRAIN_SIZE)
+    tile *= strength / np.quantile(np.abs(_fine(tile)), QUIET)
     rows, columns = (np.arange(side) % GRAIN_TILE for side in shape_hw)
     return np.asarray(tile[rows[:, None], columns], np.float32)
 

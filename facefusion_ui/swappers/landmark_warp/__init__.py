@@ -14,6 +14,8 @@ from facefusion_ui.swappers.landmark_warp.mesh import eyes_px, warp
 LIGHT_SIGMA = 0.3  # of the distance between the eyes; below it the nose loses its shape
 COLOUR_SIGMA = 0.2  # the same for hue and saturation, which say little about who it is
 EDGE_SIGMA = 0.15  # of the distance between the eyes: how far an edge's own light reaches inwards
+CORE = 0.05  # of the distance between the eyes: how far round brows and mouth nothing covers a face
+TURNED_CORE = 0.45  # how much less on a turned head, whose outline is near
 OPENER = 0.04  # of the distance between the eyes: a mouth this much more open keeps its inside
 
 
@@ -33,7 +35,9 @@ class LandmarkWarp:
 
         old, new = target.crop, warp(portrait.frame, face, points, size_wh)
         whole = masks.filled(size_wh, masks.face_outline(points))
-        core = masks.filled(size_wh, points[17:68], 0.05 * eyes)
+        core = masks.filled(
+            size_wh, points[17:68], (CORE - TURNED_CORE * _turn(points) ** 2) * eyes
+        )
         old_core = new_core = core
         arms = np.zeros_like(whole)
         if glasses.wears_glasses(portrait.frame, face):

@@ -23,6 +23,7 @@ GRAIN_TILE = 256  # pixels
 GRAIN_SIZE = 0.55  # pixels: sensors and film blur their grain a little
 COLOUR_GRAIN = 0.15  # of the grain in light
 GREY = 128.0  # a and b of 8-bit Lab
+STRONGER = (0.2, 1.5)  # least and most that the new face's own colours may change
 LEVEL_SIGMA = 6.0  # levels of L that share their colour
 RARE = 0.02  # of the skin: fewer pixels than this, and a level's colour is not trusted
 MOST_CONTRAST = 1.0  # how much detail may gain where the light is stronger
@@ -62,13 +63,17 @@ def match_colour(new: Crop, old: Crop, skin: Mask, sigma_px: float) -> Crop:
 
     How skin changes its colour from shadow to highlight is learned on both pictures and exchanged.
     What `old` shows beyond that is followed around each pixel; what `new` shows beyond that is its
-    own: lips, eyes.
+    own, lips and eyes, as much stronger or weaker as skin is: what was grey is grey again.
     """
     lab, wanted = to_lab(new), to_lab(old)
     light = lab[..., 0].astype(np.uint8)
-    usual = _colour_by_light(wanted, skin)
+    usual_new, usual = _colour_by_light(lab, skin), _colour_by_light(wanted, skin)
+    strength, wanted_strength = (
+        np.linalg.norm(table - GREY, axis=-1, keepdims=True) for table in (usual_new, usual)
+    )
+    stronger = np.clip(wanted_strength / np.maximum(strength, 1), *STRONGER)
     own, local = np.zeros_like(lab), np.zeros_like(lab)
-    own[..., 1:] = lab[..., 1:] - _colour_by_light(lab, skin)[light]
+    own[..., 1:] = stronger[light] * (lab[..., 1:] - usual_new[light])
     local[..., 1:] = wanted[..., 1:] - usual[wanted[..., 0].astype(np.uint8)]
     lab[..., 1:] = usual[light]
     lab += own + around(local - own, skin, sigma_px)

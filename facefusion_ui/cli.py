@@ -15,15 +15,16 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from pydantic import ByteSize
 from pydantic.fields import FieldInfo
 
 from facefusion_ui import __version__
 from facefusion_ui.errors import FaceFusionError, InputError, OutputError, SettingsError
-from facefusion_ui.events import Done, Event, Progress, Warned
+from facefusion_ui.events import Done, Progress, SteppedDown, Warned
 from facefusion_ui.media.files import write_whole
 from facefusion_ui.registry.catalog import card, cards_of
 from facefusion_ui.registry.registry import Registry
@@ -232,8 +233,13 @@ def _add_flag(section: Any, name: str, field: FieldInfo) -> None:
         details["type"] = _number
     if takes.count != 1:
         details["nargs"] = takes.count or "+"
+    if takes.kind is bool:
+        section.add_argument(*flags, **details, action=argparse.BooleanOptionalAction)
+        return
     if takes.kind is Path:
         details["metavar"] = "FILE"
+    elif takes.kind is ByteSize:
+        details["metavar"] = "SIZE"
     elif takes.choices or choice.task:
         details["metavar"] = "NAME" if takes.kind is str else "N"
     else:
@@ -374,7 +380,11 @@ _DO = {"run": _run_page, "headless-run": _run_one, "batch-run": _run_batch, "dem
 
 
 def _registry(settings: Settings) -> Registry:
-    return Registry(settings.execution_providers, settings.execution_device_ids[0])
+    return Registry(
+        settings.execution_providers,
+        settings.execution_device_ids[0],
+        emulate_bytes=settings.emulate_vram,
+    )
 
 
 def _do_job(settings: Settings, registry: Registry, terminal: "Terminal", *, beside: bool) -> None:
@@ -383,12 +393,14 @@ def _do_job(settings: Settings, registry: Registry, terminal: "Terminal", *, bes
     Raises:
         FaceFusionError: it failed; nothing was written.
     """
+    from facefusion_ui.processor.jobs import run_job  # late: --help need not wait for media
+
     try:
-        with contextlib.closing(_events(settings, registry)) as events:
+        with contextlib.closing(run_job(settings, registry)) as events:
             for event in events:
                 if isinstance(event, Progress):
                     terminal.progress(event)
-                elif isinstance(event, Warned):
+                elif isinstance(event, (Warned, SteppedDown)):
                     terminal.warn(event.message, event.hint)
                 elif isinstance(event, Done) and beside:
                     path = event.output_path
@@ -396,12 +408,6 @@ def _do_job(settings: Settings, registry: Registry, terminal: "Terminal", *, bes
                     write_whole(path.with_name(f"{path.name}.json"), [report])
     finally:
         terminal.clear()
-
-
-def _events(settings: Settings, registry: Registry) -> Generator[Event, None, None]:
-    from facefusion_ui.processor.jobs import run_job
-
-    yield from run_job(settings, registry)
 
 
 def expand_batch(

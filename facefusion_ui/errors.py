@@ -48,5 +48,9 @@ class DeviceError(FaceFusionError):
     """The asked execution provider does not run on this machine."""
 
 
+class OutOfMemoryError(FaceFusionError):
+    """A model does not fit in memory, and nothing that may be tried is left."""
+
+
 class FfmpegError(FaceFusionError):
     """ffmpeg is missing, lacks an encoder, or failed."""

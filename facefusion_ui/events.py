@@ -35,6 +35,29 @@ class Warned:
 
 
 @dataclass(frozen=True)
+class SteppedDown:
+    """Memory ran out, and the job goes on with less. The first of its kind in a job is shown.
+
+    Attributes:
+        stage: the model's task.
+        rung: what is done now; a name of `registry/ladder.py`, or "evict".
+        free_bytes: of the card at that moment; None where it cannot be read.
+        reason: the runtime's own words, in one line.
+        lossless: whether the picture stays the same.
+        message, hint: the same in plain words.
+    """
+
+    stage: str
+    model: str
+    rung: str
+    free_bytes: int | None
+    reason: str
+    lossless: bool
+    message: str
+    hint: str
+
+
+@dataclass(frozen=True)
 class Done:
     """The output is whole and has its final name."""
 
@@ -42,4 +65,4 @@ class Done:
     report: Report
 
 
-Event: TypeAlias = Progress | FrameReady | Warned | Done
+Event: TypeAlias = Progress | FrameReady | Warned | SteppedDown | Done

@@ -25,6 +25,19 @@ class WarningGiven(BaseModel):
     hint: str
 
 
+class StepDown(BaseModel):
+    """What was given up when memory ran out; see `events.SteppedDown`."""
+
+    stage: str
+    model: str
+    rung: str
+    free_bytes: int | None
+    reason: str
+    lossless: bool
+    message: str
+    hint: str
+
+
 class Report(BaseModel):
     """Written as JSON by `--report FILE.json` or beside the output.
 
@@ -44,4 +57,5 @@ class Report(BaseModel):
     seconds: dict[str, float]
     total_seconds: float
     peak_memory_bytes: int
+    steps_down: list[StepDown]
     warnings: list[WarningGiven]

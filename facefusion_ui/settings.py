@@ -11,7 +11,7 @@ from pathlib import Path
 from types import NoneType
 from typing import Annotated, Any, Literal, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ByteSize, ConfigDict, Field, ValidationError
 from pydantic.fields import FieldInfo
 
 from facefusion_ui.cards import Task
@@ -174,6 +174,12 @@ class Settings(BaseModel):
     )
     execution_device_ids: Annotated[tuple[int, ...], Option("machine")] = Field(
         (0,), min_length=1, description="which card, counted from 0"
+    )
+    emulate_vram: Annotated[ByteSize | None, Option("machine")] = Field(
+        None, gt=0, description="memory of a graphics card to emulate, such as 4GB, to try it out"
+    )
+    allow_lossy_fallback: Annotated[bool, Option("machine")] = Field(
+        True, description="whether a job short of memory may go on with a lesser picture"
     )
     log_level: Annotated[LogLevel, Option("machine")] = Field(
         "info", description="how much is told on the terminal"

@@ -23,14 +23,14 @@ class Analyser:
 
     def find(self, frame: Frame) -> list[Face]:
         """Return the faces of `frame`, in the order the settings ask for."""
-        settings = self._settings
+        settings, descent = self._settings, self._record.descent
 
         def detect(picture: Frame) -> list[Face]:
             faces: list[Face] = self._record.run(
                 self._detector,
                 lambda detector: detector.detect(
                     picture,
-                    size_px=settings.face_detector_size,
+                    size_px=settings.face_detector_size // descent.rung(self._detector).shrink,
                     score=settings.face_detector_score,
                 ),
             )

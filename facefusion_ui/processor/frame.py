@@ -9,6 +9,7 @@ from facefusion_ui.faces import AlignedFace, Face, Source, SwappedFace
 from facefusion_ui.processor.analyser import Analyser
 from facefusion_ui.processor.record import Record
 from facefusion_ui.registry.catalog import card
+from facefusion_ui.registry.ladder import LeftOut
 from facefusion_ui.settings import Processor, Settings
 from facefusion_ui.steps.align import align, paste
 from facefusion_ui.steps.mask import area_mask, box_mask
@@ -102,14 +103,21 @@ class Recipe:
 
     def _enhance(self, frame: Frame, face: Face, enhancer: ModelCard) -> Frame:
         target = align(frame, face, enhancer.template, enhancer.size_px)
-        crop = self._record.run(enhancer, lambda model: model.enhance(target))
+        try:
+            crop = self._record.run(enhancer, lambda model: model.enhance(target))
+        except LeftOut:
+            return frame
         with self._record.stage("paste"):
             mask = self._mask(target) * (self._settings.face_enhancer_blend / 100)
             return paste(frame, crop, mask.astype(np.float32), target.to_crop)
 
     def _upscale(self, frame: Frame, upscaler: ModelCard) -> Frame:
-        large = self._record.run(upscaler, lambda model: model.upscale(frame))
-        plain = cv2.resize(frame, (large.shape[1], large.shape[0]), interpolation=cv2.INTER_CUBIC)
+        size_wh = (frame.shape[1] * upscaler.scale, frame.shape[0] * upscaler.scale)
+        plain = np.asarray(cv2.resize(frame, size_wh, interpolation=cv2.INTER_CUBIC), np.uint8)
+        try:
+            large = self._record.run(upscaler, lambda model: model.upscale(frame))
+        except LeftOut:
+            return plain
         share = self._settings.frame_enhancer_blend / 100
         return np.asarray(cv2.addWeighted(large, share, plain, 1 - share, 0), np.uint8)
 

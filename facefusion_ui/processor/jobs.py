@@ -5,7 +5,7 @@ processes go, the final name is left as it was.
 """
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from fractions import Fraction
 from pathlib import Path
 
@@ -27,7 +27,7 @@ from facefusion_ui.settings import Settings
 log = logging.getLogger(__name__)
 
 
-def run_job(settings: Settings, registry: Registry) -> Iterator[Event]:
+def run_job(settings: Settings, registry: Registry) -> Generator[Event, None, None]:
     """Swap what `settings` say and write the output; yield what happens.
 
     Raises:
@@ -81,6 +81,7 @@ def _run_photo(
     if settings.face_selector_mode == "reference":
         reference = find_reference(settings, recipe.analyser, picture.frame)
     frame = recipe.apply(picture.frame, source, reference)
+    yield from record.steps_down()
     if recipe.works_on_faces:
         _check_found(settings, record, info)
     with record.stage("write"):
@@ -129,6 +130,7 @@ def _run_clip(
         start_s = record.elapsed_s
         for index, frame in enumerate(_timed(reader, record)):
             frame = recipe.apply(frame, source, reference)
+            yield from record.steps_down()
             with record.stage("write"):
                 writer.write(frame)
             yield FrameReady(index, frame)

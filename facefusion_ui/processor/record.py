@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -11,9 +12,10 @@ import psutil
 
 from facefusion_ui import __version__
 from facefusion_ui.cards import ModelCard
-from facefusion_ui.events import Warned
+from facefusion_ui.events import SteppedDown, Warned
+from facefusion_ui.registry.ladder import Descent
 from facefusion_ui.registry.registry import Registry
-from facefusion_ui.report import ModelUsed, Report, WarningGiven
+from facefusion_ui.report import ModelUsed, Report, StepDown, WarningGiven
 from facefusion_ui.settings import Settings
 
 T = TypeVar("T")
@@ -30,6 +32,8 @@ class Record:
         self._seconds: dict[str, float] = {}
         self._cards: dict[str, ModelCard] = {}
         self._warnings: list[Warned] = []
+        self.descent = Descent(allow_lossy=settings.allow_lossy_fallback)
+        self._steps: dict[tuple[str, str], SteppedDown] = {}
         self._process = psutil.Process()
         self._peak_bytes = 0
         self.frames = 0
@@ -42,10 +46,24 @@ class Record:
         return time.perf_counter() - self._start_s
 
     def run(self, card: ModelCard, call: Callable[[Any], T]) -> T:
-        """Return `call(adapter)` of `card`'s model; its time counts for the card's task."""
+        """Return `call(adapter)` of `card`'s model; its time counts for the card's task.
+
+        Raises:
+            LeftOut: there is no memory for the stage, and the job goes on without it.
+            OutOfMemoryError: there is no memory for it, and the job cannot go on.
+        """
         self._cards[card.name] = card
         with self.stage(card.task):
-            return self._registry.run(card, call)
+            return self._registry.run(card, call, self.descent)
+
+    def steps_down(self) -> Iterator[SteppedDown]:
+        """Yield what was given up for memory since the last call, each kind once per job."""
+        for step in self.descent.steps:
+            kind = (step.model, step.rung)
+            if kind not in self._steps:
+                yield step
+            self._steps.setdefault(kind, step)
+        self.descent.steps.clear()
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
@@ -94,5 +112,6 @@ class Record:
             seconds={name: round(spent_s, 3) for name, spent_s in self._seconds.items()},
             total_seconds=round(self.elapsed_s, 3),
             peak_memory_bytes=self._peak_bytes,
+            steps_down=[StepDown(**asdict(step)) for step in self._steps.values()],
             warnings=[WarningGiven(message=w.message, hint=w.hint) for w in self._warnings],
         )

@@ -4,17 +4,29 @@ ONNX Runtime falls back to the CPU without a word when a provider does not load,
 views that keep memory of the session alive; here the first is an error and the second a copy.
 """
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from facefusion_ui.errors import DeviceError, ModelError
 from facefusion_ui.registry.device import ORT_NAMES
+from facefusion_ui.registry.graphs import read_graph
 from facefusion_ui.settings import ExecutionProvider
 
 LOG_FATAL = 4  # the runtime's own lines say nothing the raised errors do not
+
+
+def load_runtime() -> Any:
+    """Return onnxruntime: quiet, and without the telemetry that some of its builds carry."""
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # read while it is imported
+    import onnxruntime
+
+    onnxruntime.set_default_logger_severity(LOG_FATAL)
+    return onnxruntime
 
 
 class OnnxNetwork:
@@ -29,8 +41,7 @@ class OnnxNetwork:
             DeviceError: `provider` does not run here; the CPU is never taken in its place.
             ModelError: the file is not a network ONNX Runtime can open.
         """
-        import onnxruntime as ort
-
+        ort = load_runtime()
         name = ORT_NAMES[provider]
         if name not in ort.get_available_providers():
             raise DeviceError(
@@ -43,10 +54,11 @@ class OnnxNetwork:
         options.enable_mem_pattern = False
         options.log_severity_level = LOG_FATAL
         device = {} if provider == "cpu" else {"device_id": str(device_id)}
-        ort.set_default_logger_severity(LOG_FATAL)
         try:
             self._session = ort.InferenceSession(
-                _with_free_shape(path) if frees_shape else str(path),
+                read_graph(path, frees_shape=True).SerializeToString()
+                if frees_shape
+                else str(path),
                 options,
                 providers=[(name, device)],
                 enable_fallback=0,
@@ -67,15 +79,3 @@ class OnnxNetwork:
 
     def __call__(self, feeds: Mapping[str, NDArray[np.generic]]) -> list[NDArray[np.float32]]:
         return [np.array(output) for output in self._session.run(None, dict(feeds))]
-
-
-def _with_free_shape(path: Path) -> bytes:
-    """Return the model at `path` with a name in place of each fixed batch, height and width."""
-    import onnx
-
-    model = onnx.load(path)
-    for end in (*model.graph.input, *model.graph.output):
-        for axis, dimension in enumerate(end.type.tensor_type.shape.dim):
-            if axis != 1:
-                dimension.dim_param = f"{end.name}_{axis}"
-    return bytes(model.SerializeToString())

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from facefusion_ui.arrays import Frame
 from facefusion_ui.errors import FaceFusionError, InputError
-from facefusion_ui.events import Done, Event, FrameReady, Progress, Warned
+from facefusion_ui.events import Done, Event, FrameReady, Progress, SteppedDown, Warned
 from facefusion_ui.media.clip import open_reader, output_suffix
 from facefusion_ui.media.image import read_picture
 from facefusion_ui.media.info import MediaInfo
@@ -85,7 +85,7 @@ class Desk:
 
     def events(self, settings: Settings) -> Generator[Event, None, None]:
         """Run a job when it is its turn; ends early when the page is closed."""
-        with self._turn, closing(_events(settings, self._registry)) as events:
+        with self._turn, closing(run_job(settings, self._registry)) as events:
             for event in events:
                 yield event
                 if self._closing.is_set():
@@ -118,7 +118,7 @@ def swap(
         frame: Frame | None = None
         with closing(desk.events(settings)) as events:
             for event in events:
-                if isinstance(event, Warned):
+                if isinstance(event, (Warned, SteppedDown)):
                     notes.append(note_html("warning", event.message, event.hint))
                     view = replace(view, messages="".join(notes))
                     yield view
@@ -278,7 +278,3 @@ def _first_frame(info: MediaInfo) -> Frame:
         return read_picture(info.path).frame
     with open_reader(info, info.path.with_suffix(".mp4"), start=0, end=1) as reader:
         return next(iter(reader))
-
-
-def _events(settings: Settings, registry: Registry) -> Generator[Event, None, None]:
-    yield from run_job(settings, registry)

@@ -1,0 +1,147 @@
+"""A graphics card of any size, emulated: beyond its memory ONNX Runtime itself fails.
+
+All networks opened on it share one arena of ONNX Runtime with a hard cap, weights included, so that
+a job meets the same errors, at the same places, as on a small card. What it cannot show is memory
+outside an arena: the CUDA context, cuDNN's workspaces, a driver that spills into the system.
+"""
+
+import ctypes
+import gc
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from facefusion_ui.registry.backends import load_runtime
+from facefusion_ui.registry.graphs import read_graph
+
+SMALL_ELEMENTS = 1024  # tensors up to this size stay outside: shapes and constants
+GRID_BYTES = 256  # what the arena rounds each tensor up to
+COPIED = {1: np.dtype(np.float32), 10: np.dtype(np.float16)}  # ONNX's numbers of the types counted
+
+
+class VirtualCard:
+    """Emulates a card of `capacity_bytes`.
+
+    ONNX Runtime keeps one shared arena per process: networks opened later, on another card, use
+    that card's; those already open keep theirs.
+    """
+
+    def __init__(self, capacity_bytes: int) -> None:
+        ort = load_runtime()
+        self._ort = ort
+        self.capacity_bytes = capacity_bytes
+        self.weights_bytes = 0
+        memory = ort.OrtMemoryInfo(
+            "Cpu", ort.OrtAllocatorType.ORT_ARENA_ALLOCATOR, 0, ort.OrtMemType.DEFAULT
+        )
+        same_as_requested = 1
+        # Off its grid: the arena counts what is left in unsigned numbers, and a card that is full to
+        # the byte would count as endless.
+        cap_bytes = capacity_bytes // GRID_BYTES * GRID_BYTES - 1
+        arena = {"max_mem": cap_bytes, "arena_extend_strategy": same_as_requested}
+        ort.create_and_register_allocator(memory, ort.OrtArenaCfg(arena))
+        self._copiers = {
+            dtype: ort.InferenceSession(
+                _identity(kind), self._options(), providers=["CPUExecutionProvider"]
+            )
+            for kind, dtype in COPIED.items()
+        }
+        self._shrink = ort.RunOptions()
+        self._shrink.add_run_config_entry("memory.enable_memory_arena_shrinkage", "cpu:0")
+
+    @property
+    def free_bytes(self) -> int:
+        """What weights have left of the card."""
+        return self.capacity_bytes - self.weights_bytes
+
+    def open(self, path: Path, *, frees_shape: bool = False) -> "CardNetwork":
+        """Open the network at `path` with its weights on the card.
+
+        Raises:
+            Exception: ONNX Runtime's own, when the weights do not fit; `oom.is_oom` knows it.
+        """
+        from onnx import numpy_helper
+
+        model = read_graph(path, frees_shape=frees_shape)
+        options = self._options()
+        kept: list[Any] = []
+        taken_bytes = 0
+        for tensor in model.graph.initializer:
+            if tensor.data_type not in COPIED or np.prod(tensor.dims) <= SMALL_ELEMENTS:
+                continue
+            array = numpy_helper.to_array(tensor)
+            on_card, view = self._put(array)
+            kept += [on_card, view]
+            options.add_initializer(tensor.name, view)
+            taken_bytes += array.nbytes
+        session = self._ort.InferenceSession(
+            model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+        )
+        self.weights_bytes += taken_bytes
+        return CardNetwork(self, session, kept, self._shrink, taken_bytes)
+
+    def trim(self) -> None:
+        """Give the arena's unused regions back, as closing a session does on a card."""
+        gc.collect()
+        copier = self._copiers[COPIED[1]]
+        copier.run(["b"], {"a": np.zeros(1, np.float32)}, self._shrink)
+
+    def _put(self, array: NDArray[Any]) -> tuple[Any, Any]:
+        """Copy `array` into the arena; return the copy, and a view of it that a session accepts."""
+        source = self._ort.OrtValue.ortvalue_from_numpy(np.ascontiguousarray(array))
+        (copy,) = self._copiers[array.dtype].run_with_ort_values(["b"], {"a": source})
+        raw = (ctypes.c_uint8 * array.nbytes).from_address(copy.data_ptr())
+        view = np.ctypeslib.as_array(raw).view(array.dtype).reshape(array.shape)
+        return copy, self._ort.OrtValue.ortvalue_from_numpy(view)
+
+    def _options(self) -> Any:
+        options = self._ort.SessionOptions()
+        options.add_session_config_entry("session.use_env_allocators", "1")
+        options.add_session_config_entry("session.disable_prepacking", "1")
+        options.enable_mem_pattern = False
+        options.log_severity_level = 4
+        # the full level would copy convolution weights out of the arena
+        level = self._ort.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
+        options.graph_optimization_level = level
+        return options
+
+
+class CardNetwork:
+    """A network on a `VirtualCard`; implements `contracts.Network`."""
+
+    def __init__(
+        self, card: VirtualCard, session: Any, kept: list[Any], run_options: Any, taken_bytes: int
+    ) -> None:
+        self._card = card
+        self._session = session
+        self._kept = kept
+        self._run_options = run_options
+        self._taken_bytes = taken_bytes
+
+    @property
+    def input_shapes(self) -> Mapping[str, tuple[int | str | None, ...]]:
+        return {node.name: tuple(node.shape) for node in self._session.get_inputs()}
+
+    def __call__(self, feeds: Mapping[str, NDArray[np.generic]]) -> list[NDArray[np.float32]]:
+        outputs = self._session.run(None, dict(feeds), self._run_options)
+        return [np.array(output) for output in outputs]
+
+    def close(self) -> None:
+        """Give the weights' memory back; the network cannot run any more."""
+        del self._session
+        self._kept.clear()
+        self._card.weights_bytes -= self._taken_bytes
+        self._card.trim()
+
+
+def _identity(kind: int) -> bytes:
+    """Return a model that copies its input `a` to `b`."""
+    from onnx import helper
+
+    a, b = (helper.make_tensor_value_info(name, kind, None) for name in "ab")
+    graph = helper.make_graph([helper.make_node("Identity", ["a"], ["b"])], "copy", [a], [b])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    return bytes(model.SerializeToString())

@@ -5,7 +5,7 @@ No network and no download: the face is warped over a triangle mesh, toned in La
 
 import numpy as np
 
-from facefusion_ui.arrays import Points68
+from facefusion_ui.arrays import Crop, Mask, Points68
 from facefusion_ui.cards import Licence, ModelCard
 from facefusion_ui.faces import AlignedFace, Portrait, Source, SwappedFace
 from facefusion_ui.swappers.landmark_warp import glasses, masks, tone
@@ -14,6 +14,7 @@ from facefusion_ui.swappers.landmark_warp.mesh import eyes_px, warp
 LIGHT_SIGMA = 0.3  # of the distance between the eyes; below it the nose loses its shape
 COLOUR_SIGMA = 0.2  # the same for hue and saturation, which say little about who it is
 EDGE_SIGMA = 0.15  # of the distance between the eyes: how far an edge's own light reaches inwards
+BESIDE = 0.15  # of the face's width: room for the arms of glasses
 CORE = 0.05  # of the distance between the eyes: how far round brows and mouth nothing covers a face
 TURNED_CORE = 0.45  # how much less on a turned head, whose outline is near
 OPENER = 0.04  # of the distance between the eyes: a mouth this much more open keeps its inside
@@ -25,15 +26,22 @@ class LandmarkWarp:
     def swap(self, source: Source, target: AlignedFace) -> SwappedFace:
         if target.landmarks is None:
             raise ValueError("landmark_warp needs landmarks")
-        points = target.landmarks
+        part = _part(target.landmarks, target.crop.shape[:2])
+        corner = np.asarray([part[1].start, part[0].start], np.float32)
+        crop, mask = target.crop.copy(), np.zeros(target.crop.shape[:2], np.float32)
+        crop[part], mask[part] = self._swap(source, crop[part], target.landmarks - corner)
+        return SwappedFace(crop, mask)
+
+    def _swap(self, source: Source, old: Crop, points: Points68) -> tuple[Crop, Mask]:
+        """Return `old` with the source's face, and the mask it belongs in."""
         portrait = _most_alike(source, points)
         face = portrait.face.landmarks
         if face is None:
             raise ValueError("landmark_warp needs the source's landmarks")
-        size_wh = (target.crop.shape[1], target.crop.shape[0])
+        size_wh = (old.shape[1], old.shape[0])
         eyes = eyes_px(points)
 
-        old, new = target.crop, warp(portrait.frame, face, points, size_wh)
+        new = warp(portrait.frame, face, points, size_wh)
         whole = masks.filled(size_wh, masks.face_outline(points))
         core = masks.filled(
             size_wh, points[17:68], (CORE - TURNED_CORE * _turn(points) ** 2) * eyes
@@ -67,7 +75,18 @@ class LandmarkWarp:
         if arms.any():
             new = np.rint(old + mask[..., None] * (new.astype(np.float32) - old)).astype(np.uint8)
             mask = np.maximum(mask, arms)
-        return SwappedFace(new, mask)
+        return new, mask
+
+
+def _part(points: Points68, shape_hw: tuple[int, ...]) -> tuple[slice, slice]:
+    """Return the rows and columns that a swap can change; the crop around them costs no time."""
+    aside = BESIDE * (points[16] - points[0])
+    outlines = [masks.face_outline(points), glasses.band_points(points)]
+    outlines += [points + aside, points - aside]
+    reach = np.concatenate(outlines)
+    left, top = np.maximum(np.floor(reach.min(axis=0)).astype(int) - 2, 0)
+    right, bottom = np.ceil(reach.max(axis=0)).astype(int) + 3
+    return slice(top, min(bottom, shape_hw[0])), slice(left, min(right, shape_hw[1]))
 
 
 def _most_alike(source: Source, points: Points68) -> Portrait:

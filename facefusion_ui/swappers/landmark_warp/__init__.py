@@ -66,8 +66,9 @@ class LandmarkWarp:
         skin = shown * plain
         new = tone.match_light(new, old, skin, LIGHT_SIGMA * eyes)
         new = tone.match_colour(new, old, skin, COLOUR_SIGMA * eyes)
-        new = tone.match_grain(new, old, skin * new_skin, skin * masks.cheeks(size_wh, points))
         mask = masks.softened(shown, masks.FEATHER * eyes)
+        plainest = masks.cheeks(size_wh, points) * skin * (mask > 0.9)
+        new = tone.match_grain(new, old, skin * new_skin, plainest)
         new = tone.match_edge(new, old, skin * (1 - mask), EDGE_SIGMA * eyes)
         if masks.mouth_opening(points) > masks.mouth_opening(face) + OPENER:
             inside = masks.filled(size_wh, points[60:68])

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from facefusion_ui.arrays import Crop, Mask
-from facefusion_ui.swappers.landmark_warp.masks import around, blurred
+from facefusion_ui.swappers.landmark_warp.masks import around, blurred, mean_of_channels
 
 Lab = NDArray[np.float32]
 
@@ -16,7 +16,6 @@ SHARPENED = 0.7  # of the wanted fineness comes from sharpening at most, the res
 MOST_SHARPENING = 1.6
 MOST_EDGE = 12.0  # grey levels: a stronger edge is not sharpened further, or it would ring
 MOST_BLUR = 1.0  # pixels; beyond it wrinkles and rims would go, not only sharpness
-FEATURE_BLUR = 0.0  # how much of it eyes, brows and mouth get
 MOST_GRAIN = 0.7  # of the old picture's: part of what looks like grain is wrinkles
 QUIET = 0.4  # of the skin is taken to show grain only, no wrinkles
 GRAIN_TILE = 256  # pixels
@@ -49,11 +48,11 @@ def match_light(new: Crop, old: Crop, skin: Mask, sigma_px: float) -> Crop:
     new_low = around(new.astype(np.float32), skin, sigma_px)
     old_low = around(old.astype(np.float32), skin, sigma_px)
     detail = new - new_low
-    grey = detail.mean(axis=-1, keepdims=True)
-    colour = new_low.std(axis=-1, keepdims=True), old_low.std(axis=-1, keepdims=True)
+    grey = mean_of_channels(detail)
+    colour = _spread(new_low), _spread(old_low)
     detail = grey + np.clip(colour[1] / (colour[0] + 1e-3), 0.4, 1.2) * (detail - grey)
-    darker = _calmed(old_low / np.maximum(new_low, 1))
-    brighter = _calmed((255 - old_low) / np.maximum(255 - new_low, 1))
+    darker = _calmed(old_low, new_low)
+    brighter = _calmed(255 - old_low, 255 - new_low)
     lit = old_low + detail * np.where(detail < 0, darker, brighter)
     return np.asarray(np.rint(lit).clip(0, 255), np.uint8)
 
@@ -113,8 +112,7 @@ def match_edge(new: Crop, old: Crop, edge: Mask, sigma_px: float) -> Crop:
 def match_grain(new: Crop, old: Crop, skin: Mask, plain: Mask) -> Crop:
     """Return `new` as sharp and as grainy as `old`, measured where skin is `plain`.
 
-    A face that is too sharp is blurred, eyes and mouth less than skin; a soft one is sharpened and
-    given grain.
+    Skin that is too sharp is blurred; a soft face is sharpened and given grain.
     """
     x, y, width, height = cv2.boundingRect((plain > 0.5).astype(np.uint8))
     if width == 0:
@@ -123,16 +121,14 @@ def match_grain(new: Crop, old: Crop, skin: Mask, plain: Mask) -> Crop:
     fresh = new.astype(np.float32)
 
     def grain_of(picture: NDArray[np.float32]) -> float:
-        fine = np.abs(_fine(picture)[plain[part] > 0.5])
+        fine = np.abs(_fine(mean_of_channels(picture)[..., 0])[plain[part] > 0.5])
         return float(np.quantile(fine, QUIET))
 
     wanted = grain_of(old[part].astype(np.float32))
     if grain_of(fresh[part]) > wanted:
         sigmas = np.arange(0.3, MOST_BLUR, 0.15)
-        sigma = _first(sigmas, lambda s: grain_of(blurred(fresh[part], s)) <= wanted)
-        share = FEATURE_BLUR + (1 - FEATURE_BLUR) * skin[..., None]
-        out = fresh + share * (blurred(fresh, sigma) - fresh)
-        return np.asarray(np.rint(out).clip(0, 255), np.uint8)
+        sigma = _first(sigmas, lambda s: grain_of(_softer(fresh[part], s, skin[part])) <= wanted)
+        return np.asarray(np.rint(_softer(fresh, sigma, skin)).clip(0, 255), np.uint8)
 
     edges = np.clip(_fine(fresh), -MOST_EDGE, MOST_EDGE)
     amounts = np.arange(MOST_SHARPENING, -0.1, -0.2)
@@ -147,6 +143,11 @@ def match_grain(new: Crop, old: Crop, skin: Mask, plain: Mask) -> Crop:
     return np.asarray(np.rint(fresh + amount * grain).clip(0, 255), np.uint8)
 
 
+def _softer(picture: NDArray[np.float32], sigma_px: float, skin: Mask) -> NDArray[np.float32]:
+    """Return `picture` blurred where `skin` is plain; lines, eyes and mouth stay sharp."""
+    return picture + skin[..., None] * (blurred(picture, sigma_px) - picture)
+
+
 def _grain(shape_hw: tuple[int, ...], strength: float) -> NDArray[np.float32]:
     """Return (h, w, 3) grain; always the same, so that a face that rests does not flicker.
 
@@ -155,7 +156,7 @@ def _grain(shape_hw: tuple[int, ...], strength: float) -> NDArray[np.float32]:
     noise = np.random.default_rng(0).normal(0, 1, (GRAIN_TILE, GRAIN_TILE, 4))
     noise = noise[..., :1] + COLOUR_GRAIN * noise[..., 1:]
     tile = blurred(noise.astype(np.float32), GRAIN_SIZE)
-    tile *= strength / np.quantile(np.abs(_fine(tile)), QUIET)
+    tile *= strength / np.quantile(np.abs(_fine(mean_of_channels(tile))), QUIET)
     rows, columns = (np.arange(side) % GRAIN_TILE for side in shape_hw)
     return np.asarray(tile[rows[:, None], columns], np.float32)
 
@@ -165,12 +166,19 @@ def _first(values: NDArray[np.float64], fits: Callable[[float], bool]) -> float:
     return next((float(value) for value in values if fits(float(value))), float(values[-1]))
 
 
-def _calmed(ratio: NDArray[np.floating]) -> NDArray[np.float32]:
-    """Return `ratio` (h, w, 3) held to `MOST_CONTRAST` on average, its colour kept."""
-    mean = ratio.mean(axis=-1, keepdims=True)
+def _spread(picture: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return how far apart the three channels are (h, w, 1): how colourful each pixel is."""
+    grey = mean_of_channels(picture)
+    return np.sqrt(mean_of_channels((picture - grey) ** 2))
+
+
+def _calmed(wanted: NDArray[np.float32], given: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return `wanted` over `given` (h, w, 3) held to `MOST_CONTRAST` on average, colour kept."""
+    ratio = np.divide(wanted, np.maximum(given, 1), dtype=np.float32)
+    mean = mean_of_channels(ratio)
     return np.asarray(ratio * np.minimum(1, MOST_CONTRAST / np.maximum(mean, 1e-3)), np.float32)
 
 
 def _fine(picture: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return what is finer than `GRAIN_SIGMA`."""
-    return picture - blurred(picture, GRAIN_SIGMA)
+    return picture - blurred(picture, GRAIN_SIGMA).reshape(picture.shape)

@@ -2,7 +2,7 @@
 
 import sys
 
-from facefusion_ui.cli import main
+from facefusion_ui.cli.main import main
 
 if __name__ == "__main__":
     sys.exit(main())

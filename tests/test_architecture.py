@@ -27,7 +27,7 @@ MAY_IMPORT = {
     **{leaf: VOCABULARY | {leaf} for leaf in LEAVES},
     "registry": VOCABULARY | {"registry"},
     "processor": VOCABULARY | {"processor", "registry", "steps", "media"},
-    "cli": VOCABULARY | {"samples", "processor", "registry", "media"},
+    "cli": VOCABULARY | {"samples", "processor", "registry", "media", "cli"},
     "ui": VOCABULARY | {"samples", "processor", "registry", "media", "ui"},
 }
 HEAVY = ("torch", "onnxruntime", "dlib", "gradio", "scipy", "insightface", "gfpgan")

@@ -13,7 +13,9 @@ import cv2
 import psutil
 import pytest
 
-from facefusion_ui import cli
+from facefusion_ui.cli.batch import expand_batch
+from facefusion_ui.cli.flags import GROUPS, VERBS
+from facefusion_ui.cli.main import main
 from facefusion_ui.errors import InputError, SettingsError
 from facefusion_ui.media.image import read_picture
 from facefusion_ui.media.probe import count_frames, probe
@@ -52,11 +54,11 @@ def started_job(tmp_path: Path, source: Path) -> subprocess.Popen[str]:
     raise AssertionError("the job told of no frame")
 
 
-@pytest.mark.parametrize("verb", list(cli.VERBS))
+@pytest.mark.parametrize("verb", list(VERBS))
 def test_help_is_complete_and_loads_nothing_heavy(verb: str) -> None:
     code = (
-        "import sys; from facefusion_ui import cli\n"
-        f"try: cli.main([{verb!r}, '--help'])\n"
+        "import sys; from facefusion_ui.cli.main import main\n"
+        f"try: main([{verb!r}, '--help'])\n"
         f"except SystemExit: print([name for name in {HEAVY} if name in sys.modules])"
     )
     done = subprocess.run(
@@ -71,16 +73,16 @@ def test_help_is_complete_and_loads_nothing_heavy(verb: str) -> None:
     for name, field in shown.items():
         assert f"--{name.replace('_', '-')}" in done.stdout
         assert field.description
-    for title in cli.GROUPS.values():
+    for title in GROUPS.values():
         assert f"{title}:" in done.stdout or title == "files"
 
 
 def test_the_overview_names_every_verb(capsys) -> None:
     with pytest.raises(SystemExit) as ended:
-        cli.main(["--help"])
+        main(["--help"])
     assert ended.value.code == 0
     said = capsys.readouterr().out
-    assert all(verb in said for verb in cli.VERBS)
+    assert all(verb in said for verb in VERBS)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +101,7 @@ def test_the_overview_names_every_verb(capsys) -> None:
     ],
 )
 def test_a_wrong_command_gets_one_sentence_and_exit_code_2(capsys, words, sentence) -> None:
-    assert cli.main(words) == 2
+    assert main(words) == 2
     said = capsys.readouterr().err
     assert sentence in said
     assert said.startswith("error: ")
@@ -130,7 +132,7 @@ def test_a_failed_job_gets_one_sentence_a_next_step_and_exit_code_1(
     before = sorted(tmp_path.iterdir())
     flags = {"-s": "source.jpg", "-t": "target.png", "-o": "out.png"} | change
     words = [word for pair in flags.items() for word in pair]
-    assert cli.main(["headless-run", *words, "--log-level", "error"]) == 1
+    assert main(["headless-run", *words, "--log-level", "error"]) == 1
     said = capsys.readouterr().err.splitlines()
     assert sentence in said[0]
     assert said[0].startswith("error: ")
@@ -220,7 +222,7 @@ def test_a_batch_goes_on_after_a_bad_file_and_says_so(
 def test_a_batch_puts_every_source_on_every_target(tmp_path) -> None:
     for name in ("s1.png", "s2.png", "t1.png", "t2.jpg", "[x].png"):
         (tmp_path / name).touch()
-    jobs = cli.expand_batch(
+    jobs = expand_batch(
         Settings(),
         [f"{tmp_path}/s*.png"],
         [f"{tmp_path}/t*", f"{tmp_path}/[[]x].png", f"{tmp_path}/[x].png"],
@@ -248,7 +250,7 @@ def test_a_batch_that_cannot_be_right_is_refused_at_once(
     Path("a.png").touch()
     Path("b.png").touch()
     with pytest.raises(error, match=message):
-        cli.expand_batch(make_settings({}), None, [target], output)
+        expand_batch(make_settings({}), None, [target], output)
 
 
 @pytest.mark.slow

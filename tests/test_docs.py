@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from facefusion_ui.arrays import Frame
-from facefusion_ui.cli import make_parser
+from facefusion_ui.cli.flags import make_parser
 from facefusion_ui.faces import AlignedFace, Source
 from facefusion_ui.registry.catalog import find_cards
 

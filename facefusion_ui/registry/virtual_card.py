@@ -38,8 +38,8 @@ class VirtualCard:
             "Cpu", ort.OrtAllocatorType.ORT_ARENA_ALLOCATOR, 0, ort.OrtMemType.DEFAULT
         )
         same_as_requested = 1
-        # Off its grid: the arena counts what is left in unsigned numbers, and a card that is full to
-        # the byte would count as endless.
+        # Off its grid: the arena counts what is left in unsigned numbers, and a card that is full
+        # to the byte would count as endless.
         cap_bytes = capacity_bytes // GRID_BYTES * GRID_BYTES - 1
         arena = {"max_mem": cap_bytes, "arena_extend_strategy": same_as_requested}
         ort.create_and_register_allocator(memory, ort.OrtArenaCfg(arena))

@@ -226,7 +226,8 @@ def test_turned_and_tilted_faces_move_towards_the_source(swap, people, name, ind
     target = people["crowd"][index]
     done = swap(source, target)
     assert apart(done.result, source) < apart(target, source) - 0.08
-    assert edge_step(done.result.frame, done.mask) <= 1.3 * edge_step(target.frame, done.mask)
+    # looser than for the pair: rims of glasses reach a turned face's edge
+    assert edge_step(done.result.frame, done.mask) <= 1.4 * edge_step(target.frame, done.mask)
 
 
 def test_a_face_cut_by_the_border_has_no_dark_rim(analyser, swap, people) -> None:

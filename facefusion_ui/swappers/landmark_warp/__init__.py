@@ -11,8 +11,8 @@ from facefusion_ui.faces import AlignedFace, Portrait, Source, SwappedFace
 from facefusion_ui.swappers.landmark_warp import glasses, masks, tone
 from facefusion_ui.swappers.landmark_warp.mesh import eyes_px, warp
 
-LIGHT_SIGMA = 0.3  # of the distance between the eyes; below it the nose loses its shape
-COLOUR_SIGMA = 0.2  # the same for hue and saturation, which say little about who it is
+LIGHT_SIGMA = 0.4  # of the distance between the eyes; below it the nose loses its shape
+COLOUR_SIGMA = 0.3  # the same for hue and saturation, which say little about who it is
 EDGE_SIGMA = 0.15  # of the distance between the eyes: how far an edge's own light reaches inwards
 BESIDE = 0.15  # of the face's width: room for the arms of glasses
 CORE = 0.05  # of the distance between the eyes: how far round brows and mouth nothing covers a face

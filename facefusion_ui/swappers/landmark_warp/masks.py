@@ -9,7 +9,7 @@ from facefusion_ui.swappers.landmark_warp.mesh import eyes_px
 
 Lab = NDArray[np.float32]
 
-FEATHER = 0.18  # of the distance between the eyes: width of the soft edge
+FEATHER = 0.15  # of the distance between the eyes: width of the soft edge
 BROW_ROOM = 0.09  # of brow to chin: how far above the brows the new face may reach
 COVER = 0.05  # of the distance between the eyes: what is thinner covers nothing
 ROUND = 0.06  # of the distance between the eyes: a mask's edge has no bites smaller than this

@@ -8,7 +8,7 @@ from facefusion_ui.arrays import Crop, Frame, Points, Points68, fit_similarity
 FOREHEAD = 0.34  # of brow to chin: how far the mesh reaches above the brows
 TEMPLE = 0.10  # of the face's width: how far it reaches beyond the jaw beside the eyes
 TURNED = 0.5  # distance of the eyes over brow to chin; seen from the front it is 0.57
-SMOOTH = 0.05  # of the distance between the eyes: rounds the mesh's kinks
+SMOOTH = 0.09  # of the distance between the eyes: rounds the mesh's kinks, keeps the source's shape
 
 
 def eyes_px(points: Points68) -> float:

@@ -154,6 +154,55 @@ def test_the_swapped_skin_is_as_grainy_as_the_frames(pair, way) -> None:
     assert grain(done.result.frame) == pytest.approx(grain(done.target.frame), rel=0.35)
 
 
+def test_the_targets_wrinkles_and_rims_do_not_show_through(pair) -> None:
+    done = pair["astronaut on hopper"]
+    points = done.target.face.landmarks
+    eyes = cv2.convexHull(np.concatenate([points[36:48], points[[1, 15, 30]]]).astype(np.int32))
+    under = np.zeros(done.mask.shape, np.uint8)
+    cv2.fillConvexPoly(under, eyes, 1)  # her glasses lie here
+    under = (under > 0) & (done.mask > 0.95)
+
+    def fine(frame: Frame) -> np.ndarray:
+        grey = cv2.cvtColor(frame, cv2.COLOR_BGR2GRAY).astype(np.float32)
+        return (grey - cv2.GaussianBlur(grey, (0, 0), 1.0))[under]
+
+    alike = np.corrcoef(fine(done.result.frame), fine(done.target.frame))[0, 1]
+    assert alike < 0.2
+
+
+def test_shadows_take_the_colour_of_the_targets_shadows(swap, people) -> None:
+    (astronaut,) = people["astronaut"]
+    differences = []
+    for target in people["crowd"]:  # warmly lit: their shadows are orange, hers are grey
+        done = swap(astronaut, target)
+        size_wh = (done.mask.shape[1], done.mask.shape[0])
+        plain = (cheeks(size_wh, target.face.landmarks) > 0) & (done.mask > 0.9)
+        colours = []
+        for frame in (done.result.frame, target.frame):
+            skin = cv2.cvtColor(frame, cv2.COLOR_BGR2LAB).astype(int)[plain]
+            dark = skin[:, 0] <= np.quantile(skin[:, 0], 0.2)
+            colours.append(skin[dark, 1:].mean(axis=0))
+        differences.append(np.linalg.norm(colours[0] - colours[1]))
+    assert np.mean(differences) < 9
+
+
+@pytest.mark.parametrize("index", range(6))
+def test_what_is_dark_and_grey_on_a_colourful_source_does_not_turn_green(
+    swap, people, index
+) -> None:
+    (astronaut,) = people["astronaut"]
+    done = swap(people["crowd"][index], astronaut)
+    lab = cv2.cvtColor(done.result.frame, cv2.COLOR_BGR2LAB).astype(int)
+    points = astronaut.face.landmarks
+    eyes = np.zeros(done.mask.shape, np.uint8)
+    for part in (points[36:42], points[42:48]):
+        cv2.fillConvexPoly(eyes, cv2.convexHull(part.astype(np.int32)), 1)
+    eyes = cv2.dilate(eyes, np.ones((5, 5), np.uint8)) > 0
+    dark = eyes & (done.mask > 0.9) & (lab[..., 0] < 130)
+    assert dark.sum() > 20
+    assert np.quantile(lab[dark][:, 1] - 128, 0.1) > 0  # below 0 is green
+
+
 @pytest.mark.parametrize("name", ["astronaut", "hopper"])
 def test_a_face_put_on_itself_changes_little(swap, people, name) -> None:
     (person,) = people[name]
@@ -191,6 +240,20 @@ def test_a_hat_stays_on(pair, people) -> None:
     changed = np.abs(done.result.frame.astype(int) - done.target.frame).max(axis=-1)
     assert hat.sum() > 2000
     assert changed[hat].max() <= 2
+
+
+def test_a_fringe_down_to_the_brows_stays_in_front(swap, people) -> None:
+    (astronaut,), (hopper,) = people["astronaut"], people["hopper"]
+    points = astronaut.face.landmarks
+    brow = int(points[17:27, 1].min()) - 2
+    left, right = int(points[0, 0]), int(points[16, 0])
+    frame = astronaut.frame.copy()
+    strands = np.random.default_rng(0).integers(20, 60, (40, right - left, 1), np.uint8)
+    frame[brow - 40 : brow, left:right] = strands
+    done = swap(hopper, Person(frame, astronaut.face))
+    assert done.mask.max() == 1
+    changed = np.abs(done.result.frame.astype(int) - frame)[brow - 40 : brow - 1, left:right]
+    assert np.quantile(changed, 0.99) <= 2
 
 
 def test_glasses_are_seen_and_bare_faces_are_not_taken_for_wearers(people) -> None:
@@ -241,6 +304,12 @@ def test_a_face_cut_by_the_border_has_no_dark_rim(analyser, swap, people) -> Non
     )
     assert np.median(np.abs(rim - before)) < 40
     assert rim.min() > before.min() - 25
+
+
+def test_the_same_frame_gives_the_same_picture(swap, people) -> None:
+    (astronaut,), (hopper,) = people["astronaut"], people["hopper"]
+    first, second = (swap(astronaut, hopper).result.frame for _ in range(2))
+    assert np.array_equal(first, second)
 
 
 def test_a_slowly_moving_face_does_not_flicker(analyser, swap, people) -> None:

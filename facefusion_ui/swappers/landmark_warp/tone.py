@@ -22,7 +22,8 @@ GRAIN_TILE = 256  # pixels
 GRAIN_SIZE = 0.55  # pixels: sensors and film blur their grain a little
 COLOUR_GRAIN = 0.15  # of the grain in light
 GREY = 128.0  # a and b of 8-bit Lab
-STRONGER = (0.2, 1.5)  # least and most that the new face's own colours may change
+STRONGER = (0.2, 1.0)  # least and most that the new face's own colours may change
+FLECK = 0.12  # of the range of colours that are learned: specks of colour below it are blurred
 LEVEL_SIGMA = 6.0  # levels of L that share their colour
 RARE = 0.02  # of the skin: fewer pixels than this, and a level's colour is not trusted
 MOST_CONTRAST = 1.0  # how much detail may gain where the light is stronger
@@ -73,6 +74,7 @@ def match_colour(new: Crop, old: Crop, skin: Mask, sigma_px: float) -> Crop:
     stronger = np.clip(wanted_strength / np.maximum(strength, 1), *STRONGER)
     own, local = np.zeros_like(lab), np.zeros_like(lab)
     own[..., 1:] = stronger[light] * (lab[..., 1:] - usual_new[light])
+    own = blurred(own, FLECK * sigma_px)
     local[..., 1:] = wanted[..., 1:] - usual[wanted[..., 0].astype(np.uint8)]
     lab[..., 1:] = usual[light]
     lab += own + around(local - own, skin, sigma_px)
@@ -82,8 +84,7 @@ def match_colour(new: Crop, old: Crop, skin: Mask, sigma_px: float) -> Crop:
 def _colour_by_light(lab: Lab, skin: Mask) -> NDArray[np.float32]:
     """Return the mean a and b (256, 2) of skin at each level of L.
 
-    Levels that `skin` does not show take the nearest one's that it does, fading to grey at black
-    and white.
+    Levels that `skin` does not show take the nearest one's that it does, fading to grey at black.
     """
     level = lab[..., 0].astype(np.uint8).ravel()
     weight = skin.ravel()
@@ -96,7 +97,7 @@ def _colour_by_light(lab: Lab, skin: Mask) -> NDArray[np.float32]:
     levels = np.arange(256)
     shown = table[np.clip(levels, low, min(high, 255))]
     colour = shown[:, 1:] / np.maximum(shown[:, :1], 1e-6)
-    fading = np.minimum(levels / max(1, low), (255 - levels) / max(1, 255 - high)).clip(0, 1)
+    fading = (levels / max(1, low)).clip(0, 1)
     return np.asarray(GREY + fading[:, None] * (colour - GREY), np.float32)
 
 

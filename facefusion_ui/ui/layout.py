@@ -1,5 +1,6 @@
 """The page: components, and which handler runs when. Wiring only."""
 
+import time
 from collections.abc import Generator
 from contextlib import closing
 from pathlib import Path
@@ -16,6 +17,7 @@ from facefusion_ui.ui.handlers import Desk, View
 
 STYLE = Path(__file__).with_name("style.css")
 SHOW_RESULT = "() => document.getElementById('status').scrollIntoView({block: 'nearest'})"
+SETTLE_S = 0.5  # what a view needs at most from here to the browser
 KEPT_S = 24 * 3600  # how long files of visitors stay while the program runs
 
 
@@ -143,16 +145,27 @@ def build_page(desk: Desk, defaults: Settings) -> gr.Blocks:
         )
         swap.click(None, js=SHOW_RESULT)
         stop.click(
-            lambda: updates(View(status=handlers.status_html(texts.STOPPED))),
+            stopped,
             None,
             outputs,
             cancels=[swapping],  # takes it out of the queue, or closes its generator
             **quick,
-        )
+        ).then(settled, None, outputs, **quick)
         shown: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"}
         gr.on([page.load, sources.change], on_sources, sources, [faces, faces_note], **shown)
         gr.on([page.load, target.change], on_target, target, [scene, scene_note], **shown)
     return page
+
+
+def stopped() -> list[Any]:
+    """Return what each output becomes when a job is stopped."""
+    return updates(View(status=handlers.status_html(texts.STOPPED)))
+
+
+def settled() -> list[Any]:
+    """Say it again, over a last view that was on its way to the browser when Stop was pressed."""
+    time.sleep(SETTLE_S)
+    return stopped()
 
 
 def on_sources(files: list[str] | None) -> list[Any]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from facefusion_ui import cli
+from facefusion_ui.cli.main import main
 from facefusion_ui.errors import OutputError
 from facefusion_ui.ui.server import FIRST_PORT, find_port
 from tests.ui.conftest import ROOT, Served, free_port
@@ -38,7 +38,7 @@ def test_a_port_that_was_asked_for_and_is_taken_is_said(capsys) -> None:
     with socket.create_server((HOST, port)):
         with pytest.raises(OutputError, match=f"Port {port}"):
             find_port(HOST, port)
-        assert cli.main(["run", "--port", str(port)]) == 2
+        assert main(["run", "--port", str(port)]) == 2
     said = capsys.readouterr().err.splitlines()
     assert said[0].startswith(f"error: Port {port} of {HOST} cannot be used")
     assert "--port" in said[1]

@@ -325,3 +325,18 @@ def test_a_slowly_moving_face_does_not_flicker(analyser, swap, people) -> None:
     inside = cv2.erode((done.mask > 0.5).astype(np.uint8), np.ones((7, 7), np.uint8)) > 0
     changes = [np.abs(b - a)[inside].mean() for a, b in pairwise(shown)]
     assert max(changes) < 6
+
+
+def test_several_portraits_give_one_face_whatever_the_target(registry, people) -> None:
+    (hopper,), (astronaut,) = people["hopper"], people["astronaut"]
+    swapper = card("landmark_warp", "face_swapper")
+    turned = people["crowd"][4]
+    both = Source((Portrait(turned.frame, turned.face), Portrait(hopper.frame, hopper.face)), None)
+    one = Source((Portrait(hopper.frame, hopper.face),), None)
+    for target in (astronaut, people["crowd"][5]):  # frontal, and turned as the first portrait is
+        aligned = align(target.frame, target.face, swapper.template, swapper.size_px)
+        crops = [
+            registry.run(swapper, lambda model, who=who, cut=aligned: model.swap(who, cut)).crop
+            for who in (both, one)
+        ]
+        assert np.array_equal(*crops)

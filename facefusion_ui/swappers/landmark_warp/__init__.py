@@ -34,7 +34,7 @@ class LandmarkWarp:
 
     def _swap(self, source: Source, old: Crop, points: Points68) -> tuple[Crop, Mask]:
         """Return `old` with the source's face, and the mask it belongs in."""
-        portrait = _most_alike(source, points)
+        portrait = _clearest(source)
         face = portrait.face.landmarks
         if face is None:
             raise ValueError("landmark_warp needs the source's landmarks")
@@ -90,18 +90,21 @@ def _part(points: Points68, shape_hw: tuple[int, ...]) -> tuple[slice, slice]:
     return slice(top, min(bottom, shape_hw[0])), slice(left, min(right, shape_hw[1]))
 
 
-def _most_alike(source: Source, points: Points68) -> Portrait:
-    """Return the portrait whose head is turned most like the target's."""
-    return min(
-        source.portraits,
-        key=lambda portrait: abs(_turn(portrait.face.landmarks) - _turn(points)),
-    )
+def _clearest(source: Source) -> Portrait:
+    """Return the portrait with the largest and most frontal face.
+
+    It does not depend on the target: a clip that changed portraits with every turn would flicker.
+    """
+
+    def clearness(portrait: Portrait) -> float:
+        points = portrait.face.landmarks
+        return 0.0 if points is None else eyes_px(points) * (1 - abs(_turn(points)))
+
+    return max(source.portraits, key=clearness)
 
 
-def _turn(points: Points68 | None) -> float:
+def _turn(points: Points68) -> float:
     """Return how far the head is turned: -1 to the picture's left, 0 frontal, 1 right."""
-    if points is None:
-        return 0.0
     left, right = points[30] - points[0], points[16] - points[30]
     near, far = float(np.linalg.norm(left)), float(np.linalg.norm(right))
     return (near - far) / (near + far)

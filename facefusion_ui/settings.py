@@ -178,6 +178,12 @@ class Settings(BaseModel):
     emulate_vram: Annotated[ByteSize | None, Option("machine")] = Field(
         None, gt=0, description="memory of a graphics card to emulate, such as 4GB, to try it out"
     )
+    emulate_hog: Annotated[str | None, Option("machine")] = Field(
+        None,
+        pattern=r"^\d+(\.\d+)?\s*[kKMGT]?i?B?@frame:\d+$",
+        description="memory that another program takes from the emulated card, and when, such as "
+        "1GB@frame:40",
+    )
     allow_lossy_fallback: Annotated[bool, Option("machine")] = Field(
         True, description="whether a job short of memory may go on with a lesser picture"
     )

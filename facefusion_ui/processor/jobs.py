@@ -9,6 +9,8 @@ from collections.abc import Generator, Iterator
 from fractions import Fraction
 from pathlib import Path
 
+from pydantic import ByteSize, TypeAdapter
+
 from facefusion_ui.arrays import Frame
 from facefusion_ui.errors import NoFaceError, SettingsError
 from facefusion_ui.events import Done, Event, FrameReady, Progress
@@ -43,8 +45,10 @@ def run_job(settings: Settings, registry: Registry) -> Generator[Event, None, No
     source = None
     if recipe.swapper:
         source = yield from read_source(settings, recipe.swapper, recipe.analyser, record)
-    run = _run_photo if info.kind == "image" else _run_clip
-    yield from run(settings, recipe, record, source, info, output_path)
+    if info.kind == "image":
+        yield from _run_photo(settings, recipe, record, source, info, output_path)
+    else:
+        yield from _run_clip(settings, recipe, record, source, info, output_path, registry)
     if registry.card_trouble:
         yield from record.warn(
             f"The models ran on the processor: {registry.card_trouble}.",
@@ -99,6 +103,7 @@ def _run_clip(
     source: Source | None,
     info: MediaInfo,
     output_path: Path,
+    registry: Registry,
 ) -> Iterator[Event]:
     reference = None
     if settings.face_selector_mode == "reference":
@@ -128,7 +133,10 @@ def _run_clip(
         for notice in writer.warnings:
             yield from record.warn(*notice)
         start_s = record.elapsed_s
+        hog_bytes, hog_frame = _hog(settings)
         for index, frame in enumerate(_timed(reader, record)):
+            if index == hog_frame:
+                registry.take_away(hog_bytes)
             frame = recipe.apply(frame, source, reference)
             yield from record.steps_down()
             with record.stage("write"):
@@ -145,6 +153,14 @@ def _run_clip(
             "and are unchanged.",
             hint="Lower --face-detector-score if faces there were missed.",
         )
+
+
+def _hog(settings: Settings) -> tuple[int, int | None]:
+    """Return how many bytes another program takes, and at which frame; None: never."""
+    if settings.emulate_hog is None:
+        return 0, None
+    size, _, frame = settings.emulate_hog.partition("@frame:")
+    return TypeAdapter(ByteSize).validate_python(size), int(frame)
 
 
 def exact_rate(fps: float | None) -> Fraction | None:

@@ -17,6 +17,11 @@ from facefusion_ui.registry.device import ORT_NAMES
 from facefusion_ui.registry.graphs import read_graph
 from facefusion_ui.settings import ExecutionProvider
 
+SPARING = {  # of a card's memory: no arena that doubles, no search and no scratch space to spare
+    "arena_extend_strategy": "kSameAsRequested",
+    "cudnn_conv_algo_search": "HEURISTIC",
+    "cudnn_conv_use_max_workspace": "0",
+}
 LOG_FATAL = 4  # the runtime's own lines say nothing the raised errors do not
 
 
@@ -54,6 +59,9 @@ class OnnxNetwork:
         options.enable_mem_pattern = False
         options.log_severity_level = LOG_FATAL
         device = {} if provider == "cpu" else {"device_id": str(device_id)}
+        if provider == "cuda":
+            options.add_session_config_entry("session.use_device_allocator_for_initializers", "1")
+            device |= SPARING
         try:
             self._session = ort.InferenceSession(
                 read_graph(path, frees_shape=True).SerializeToString()

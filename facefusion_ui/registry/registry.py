@@ -110,6 +110,13 @@ class Registry:
                     descent.step_down(card, reason=said, free_bytes=free_bytes)
                 log.debug("%s: %s", descent.steps[-1].message, said)
 
+    def take_away(self, wanted_bytes: int) -> None:
+        """Take memory from the emulated card, as another program would; on a real one, nothing."""
+        if self._emulated:
+            with self._lock:
+                taken_bytes = self._emulated.take_away(wanted_bytes)
+            log.info("%.0f MB of the emulated card are taken away", taken_bytes / 1e6)
+
     def release_all(self) -> None:
         """Close every model and give its memory back."""
         with self._lock:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from facefusion_ui.registry.backends import load_runtime
 from facefusion_ui.registry.graphs import read_graph
+from facefusion_ui.registry.oom import is_oom
 
 SMALL_ELEMENTS = 1024  # tensors up to this size stay outside: shapes and constants
 GRID_BYTES = 256  # what the arena rounds each tensor up to
@@ -33,7 +34,8 @@ class VirtualCard:
         ort = load_runtime()
         self._ort = ort
         self.capacity_bytes = capacity_bytes
-        self.weights_bytes = 0
+        self.used_bytes = 0
+        self._taken: list[Any] = []
         memory = ort.OrtMemoryInfo(
             "Cpu", ort.OrtAllocatorType.ORT_ARENA_ALLOCATOR, 0, ort.OrtMemType.DEFAULT
         )
@@ -54,8 +56,8 @@ class VirtualCard:
 
     @property
     def free_bytes(self) -> int:
-        """What weights have left of the card."""
-        return self.capacity_bytes - self.weights_bytes
+        """What weights and other programs have left of the card."""
+        return self.capacity_bytes - self.used_bytes
 
     def open(self, path: Path, *, frees_shape: bool = False) -> "CardNetwork":
         """Open the network at `path` with its weights on the card.
@@ -80,8 +82,26 @@ class VirtualCard:
         session = self._ort.InferenceSession(
             model.SerializeToString(), options, providers=["CPUExecutionProvider"]
         )
-        self.weights_bytes += taken_bytes
+        self.used_bytes += taken_bytes
         return CardNetwork(self, session, kept, self._shrink, taken_bytes)
+
+    def take_away(self, wanted_bytes: int) -> int:
+        """Take memory for good, as another program would: what is wanted, or most of what is left.
+
+        Returns:
+            The bytes taken.
+        """
+        while wanted_bytes > GRID_BYTES:
+            try:
+                self._taken.append(self._put(np.zeros(wanted_bytes // 4, np.float32)))
+            except Exception as error:
+                if not is_oom(error):
+                    raise
+                wanted_bytes = wanted_bytes * 3 // 4
+            else:
+                self.used_bytes += wanted_bytes
+                return wanted_bytes
+        return 0
 
     def trim(self) -> None:
         """Give the arena's unused regions back, as closing a session does on a card."""
@@ -133,7 +153,7 @@ class CardNetwork:
         """Give the weights' memory back; the network cannot run any more."""
         del self._session
         self._kept.clear()
-        self._card.weights_bytes -= self._taken_bytes
+        self._card.used_bytes -= self._taken_bytes
         self._card.trim()
 
 

@@ -14,6 +14,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from facefusion_ui.cards import Licence, ModelCard, Weights
 from facefusion_ui.errors import OutOfMemoryError
+from facefusion_ui.events import FrameReady, SteppedDown
 from facefusion_ui.processor.jobs import run_job
 from facefusion_ui.registry import registry as registry_module
 from facefusion_ui.registry.ladder import LADDER, Descent, LeftOut, ladder_of
@@ -22,6 +23,7 @@ from facefusion_ui.registry.registry import Registry
 from facefusion_ui.registry.virtual_card import VirtualCard
 from facefusion_ui.settings import make_settings
 from tests.conftest import load
+from tests.face_clip import make_face_clip
 
 MB = 1_000_000
 LICENCE = Licence("MIT", True, "https://example.org")
@@ -273,3 +275,24 @@ def test_a_job_on_a_tiny_card_ends_whole_and_tells_each_step(
     with Registry(("cpu",)) as registry:
         list(run_job(plain, registry))
     assert np.abs(load(tmp_path / "tiny.png").astype(int) - load(tmp_path / "plain.png")).max() <= 2
+
+
+def test_another_program_that_takes_memory_in_mid_job_costs_no_frame(tmp_path, hopper_path) -> None:
+    clip = make_face_clip(tmp_path / "clip.mp4", frames=6)
+    made = make_settings(
+        {
+            "source_paths": [hopper_path],
+            "target_path": clip,
+            "output_path": tmp_path / "out.mp4",
+            "face_detector_size": 256,
+            "emulate_vram": "24MB",
+            "emulate_hog": "1GB@frame:3",
+        }
+    )
+    with Registry(("cpu",), emulate_bytes=made.emulate_vram) as registry:
+        events = list(run_job(made, registry))
+    report = events[-1].report
+    assert (report.frames, report.faces_swapped) == (6, 6)
+    assert [step.stage for step in report.steps_down].count("face_detector") >= 1
+    first = next(i for i, event in enumerate(events) if isinstance(event, SteppedDown))
+    assert sum(isinstance(event, FrameReady) for event in events[:first]) == 3

@@ -1,6 +1,6 @@
 """The page: components, and which handler runs when. Wiring only."""
 
-import time
+import json
 from collections.abc import Generator
 from contextlib import closing
 from pathlib import Path
@@ -17,7 +17,9 @@ from facefusion_ui.ui.handlers import Desk, View
 
 STYLE = Path(__file__).with_name("style.css")
 SHOW_RESULT = "() => document.getElementById('status').scrollIntoView({block: 'nearest'})"
-SETTLE_S = 0.5  # what a view needs at most from here to the browser
+STOPPING = "() => ({})".format(
+    json.dumps({"__type__": "update", "value": texts.STOPPING, "interactive": False})
+)
 KEPT_S = 24 * 3600  # how long files of visitors stay while the program runs
 
 
@@ -144,13 +146,9 @@ def build_page(desk: Desk, defaults: Settings) -> gr.Blocks:
             api_name="swap",
         )
         swap.click(None, js=SHOW_RESULT)
-        stop.click(
-            stopped,
-            None,
-            outputs,
-            cancels=[swapping],  # takes it out of the queue, or closes its generator
-            **quick,
-        ).then(settled, None, outputs, **quick)
+        stop.click(None, None, stop, js=STOPPING)
+        stop.click(None, cancels=[swapping])  # takes it out of the queue, or closes its generator
+        swapping.failure(stopped, None, outputs, **quick)  # runs when the cancelling is over
         shown: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"}
         gr.on([page.load, sources.change], on_sources, sources, [faces, faces_note], **shown)
         gr.on([page.load, target.change], on_target, target, [scene, scene_note], **shown)
@@ -158,14 +156,8 @@ def build_page(desk: Desk, defaults: Settings) -> gr.Blocks:
 
 
 def stopped() -> list[Any]:
-    """Return what each output becomes when a job is stopped."""
+    """Return what each output becomes when a job has been stopped."""
     return updates(View(status=handlers.status_html(texts.STOPPED)))
-
-
-def settled() -> list[Any]:
-    """Say it again, over a last view that was on its way to the browser when Stop was pressed."""
-    time.sleep(SETTLE_S)
-    return stopped()
 
 
 def on_sources(files: list[str] | None) -> list[Any]:
@@ -190,7 +182,7 @@ def updates(view: View) -> list[Any]:
         gr.update(value=list(view.files) or None, visible=bool(view.files)),
         view.messages,
         gr.update(interactive=not view.running),
-        gr.update(interactive=view.running),
+        gr.update(value=texts.STOP, interactive=view.running),
     ]
 
 

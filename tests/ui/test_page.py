@@ -73,6 +73,30 @@ def test_stop_ends_the_job_and_the_next_one_starts(
     expect(page.locator("#status")).to_contain_text("1 face swapped", timeout=DONE_MS)
 
 
+def test_a_job_started_right_after_stop_is_not_called_stopped(page: Page, long_clip: Path) -> None:
+    choose(page, "target", long_clip)
+    page.click("#swap")
+    expect(page.locator("#status")).to_contain_text("of 300", timeout=DONE_MS)
+    page.click("#stop")
+    expect(page.locator("#status")).to_contain_text("Stopped")
+    page.evaluate(
+        """() => {
+            const status = document.getElementById('status');
+            window.said = [];
+            new MutationObserver(() => window.said.push(status.innerText)).observe(
+                status, {childList: true, subtree: true, characterData: true});
+        }"""
+    )
+    page.click("#swap")
+    expect(page.locator("#status")).to_contain_text("of 300", timeout=DONE_MS)
+    expect(page.locator("#stop")).to_be_enabled()
+    page.wait_for_timeout(1000)
+    said = page.evaluate("window.said")
+    started = next(i for i, text in enumerate(said) if "Starting" in text)
+    assert not [text for text in said[started:] if "Stopped" in text]
+    page.click("#stop")
+
+
 def test_a_second_visitor_waits_and_may_give_up(
     page: Page, served: Served, long_clip: Path
 ) -> None:
@@ -126,6 +150,7 @@ def test_an_empty_slot_is_named(page: Page) -> None:
 def test_the_page_fits_a_phone(page: Page) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert page.locator("#swap").bounding_box()["width"] > 350
     page.click("#swap")
     expect(page.locator("#status")).to_contain_text("1 face swapped", timeout=DONE_MS)
     expect(page.locator("#status")).to_be_in_viewport()

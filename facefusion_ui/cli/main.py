@@ -63,6 +63,11 @@ def _run_page(asked: argparse.Namespace, terminal: Terminal) -> int:
     except OutputError as error:
         raise UsageError(str(error), hint=error.hint) from error
     with _registry(asked.settings) as registry:
+        if asked.port is None and port != server.FIRST_PORT:
+            terminal.warn(
+                f"Port {server.FIRST_PORT} is taken, so the page is at {port}.",
+                "If another copy of this program has it, both share one graphics card.",
+            )
         terminal.say("The page is being opened ...")
         with server.served(
             registry, asked.settings, host=asked.host, port=port, open_browser=asked.open_browser

@@ -1,7 +1,10 @@
 """Guards the server: a taken port, files it must not give away, another site that talks to it."""
 
+import contextlib
 import json
 import socket
+import subprocess
+import sys
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -30,6 +33,25 @@ def test_the_default_port_gives_way_to_the_next_free_one() -> None:
     assert first >= FIRST_PORT
     with socket.create_server((HOST, first)):
         assert find_port(HOST, None) > first
+
+
+def test_a_second_copy_says_where_it_is_and_that_the_card_is_shared() -> None:
+    with contextlib.ExitStack() as held:
+        with contextlib.suppress(OSError):  # taken already: as well
+            held.enter_context(socket.create_server((HOST, FIRST_PORT)))
+        program = subprocess.Popen(
+            [sys.executable, ROOT / "app.py"], stderr=subprocess.PIPE, encoding="utf-8"
+        )
+        said = ""
+        while "Open http" not in said:
+            said += program.stderr.readline()
+            assert program.poll() is None, said
+        program.terminate()
+        program.communicate(timeout=30)
+    port = int(said.partition("127.0.0.1:")[2].partition("/")[0])
+    assert port > FIRST_PORT
+    assert f"Port {FIRST_PORT} is taken, so the page is at {port}" in said
+    assert "share one graphics card" in said
 
 
 def test_a_port_that_was_asked_for_and_is_taken_is_said(capsys) -> None:

@@ -207,7 +207,8 @@ def progress_html(progress: Progress) -> str:
     if progress.left_s is not None:
         text += f" · {texts.clock(progress.left_s)} left"
     bar = f"<progress max='{total}' value='{progress.done}'></progress>" if total else ""
-    return f"<div class='status' role='status'>{bar}{html.escape(text)}</div>"
+    said = f"<span role='status'>{html.escape(text)}</span>"
+    return f"<div class='status'>{bar}{said}<small>{texts.KEEP_OPEN}</small></div>"
 
 
 def note_html(kind: str, message: str, hint: str) -> str:

@@ -273,8 +273,11 @@ def make_settings(values: Mapping[str, Any]) -> Settings:
     except ValidationError as error:
         first = error.errors()[0]
         name = str(first["loc"][0])
+        wrong = first["msg"].removeprefix("Input ")
+        if first["type"] == "string_pattern_mismatch":
+            wrong = "is not of the form it takes"
         raise SettingsError(
-            f"{name}: {first['msg'].removeprefix('Input ')}, got {first['input']!r}",
+            f"{name}: {wrong}, got {first['input']!r}",
             hint=f"{name} says {Settings.model_fields[name].description}.",
         ) from None
 

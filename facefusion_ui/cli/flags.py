@@ -18,6 +18,7 @@ VERBS = {
     "headless-run": "change one photo or video",
     "batch-run": "change many, named by patterns",
     "demo": "swap the sample faces, to see that all works",
+    "doctor": "tell what of this machine is used, and the cure for what does not work",
 }
 GROUPS: dict[Group, str] = {
     "paths": "files",
@@ -137,6 +138,9 @@ def make_parser(verb: str) -> Parser:
             metavar="FOLDER", help="where the results are written (default: outputs/demo)",
         )  # fmt: skip
         own.add_argument("--picture", type=Path, metavar="FILE", help=_PICTURE_HELP)
+    elif verb == "doctor":
+        own.add_argument("--json", action="store_true", help="tell it to a program, as JSON")
+        hidden = tuple(name for name in Settings.model_fields if name != "log_level")
     else:
         hidden = ()
     sections = {group: parser.add_argument_group(title) for group, title in GROUPS.items()}
@@ -151,6 +155,7 @@ _USAGE = {
     "headless-run": "-s SOURCE ... -t TARGET -o OUTPUT ",
     "batch-run": "-s PATTERN ... -t PATTERN ... -o PATTERN ",
     "demo": "",
+    "doctor": "",
 }
 _PORT_HELP = "port of the page (default: 7860, or the next one that is free)"
 _HOST_HELP = (

@@ -5,10 +5,12 @@ Exit codes: 0 the whole output is there; 1 the job failed; 2 the command was wro
 
 import argparse
 import contextlib
+import json
 import logging
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from facefusion_ui.cli.batch import expand_batch
@@ -143,7 +145,27 @@ def _run_demo(asked: argparse.Namespace, terminal: Terminal) -> int:
     return 0
 
 
-_DO = {"run": _run_page, "headless-run": _run_one, "batch-run": _run_batch, "demo": _run_demo}
+def _run_doctor(asked: argparse.Namespace, terminal: Terminal) -> int:
+    from facefusion_ui.processor.doctor import examine
+
+    findings = examine()
+    if asked.json:
+        print(json.dumps([asdict(finding) for finding in findings], indent=2, ensure_ascii=False))
+    else:
+        for finding in findings:
+            print(f"{finding.state:8}{finding.name}: {finding.found}")
+            if finding.cure:
+                print(f"{'':8}cure: {finding.cure}")
+    return int(any(finding.state == "trouble" for finding in findings))
+
+
+_DO = {
+    "run": _run_page,
+    "headless-run": _run_one,
+    "batch-run": _run_batch,
+    "demo": _run_demo,
+    "doctor": _run_doctor,
+}
 
 
 def _registry(settings: Settings) -> Registry:

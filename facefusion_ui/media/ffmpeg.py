@@ -39,8 +39,8 @@ class Ffmpeg:
 
     path: Path
 
-    def lists(self, what: Literal["filters", "decoders"], name: str) -> bool:
-        """Whether `name` is among this program's filters or decoders."""
+    def lists(self, what: Literal["filters", "decoders", "encoders"], name: str) -> bool:
+        """Whether `name` is among this program's filters, decoders or encoders."""
         done = subprocess.run(
             [self.path, *_QUIET, f"-{what}"], capture_output=True, check=False, **detached()
         )

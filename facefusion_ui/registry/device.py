@@ -1,5 +1,7 @@
 """Which device runs the models."""
 
+from dataclasses import dataclass
+
 import pynvml
 
 from facefusion_ui.settings import ExecutionProvider
@@ -11,16 +13,42 @@ ORT_NAMES: dict[ExecutionProvider, str] = {
 }
 
 
-def count_nvidia_cards() -> int:
-    """Return how many NVIDIA cards the driver shows; 0 without a driver."""
+@dataclass(frozen=True)
+class NvidiaCard:
+    """A card as the driver shows it at this moment."""
+
+    name: str
+    total_bytes: int
+    free_bytes: int
+    capability: str
+    driver: str
+
+
+def nvidia_cards() -> list[NvidiaCard]:
+    """Return the cards that an NVIDIA driver shows; none without a driver."""
     try:
         pynvml.nvmlInit()
-        try:
-            return int(pynvml.nvmlDeviceGetCount())
-        finally:
-            pynvml.nvmlShutdown()
     except pynvml.NVMLError:
-        return 0
+        return []
+    try:
+        driver = pynvml.nvmlSystemGetDriverVersion()
+        cards = []
+        for index in range(pynvml.nvmlDeviceGetCount()):
+            handle = pynvml.nvmlDeviceGetHandleByIndex(index)
+            memory = pynvml.nvmlDeviceGetMemoryInfo(handle)
+            major, minor = pynvml.nvmlDeviceGetCudaComputeCapability(handle)
+            cards.append(
+                NvidiaCard(
+                    name=pynvml.nvmlDeviceGetName(handle),
+                    total_bytes=int(memory.total),
+                    free_bytes=int(memory.free),
+                    capability=f"{major}.{minor}",
+                    driver=driver,
+                )
+            )
+        return cards
+    finally:
+        pynvml.nvmlShutdown()
 
 
 def choose_provider(asked: ExecutionProvider) -> ExecutionProvider:
@@ -30,5 +58,5 @@ def choose_provider(asked: ExecutionProvider) -> ExecutionProvider:
     'cpu'
     """
     if asked == "auto":
-        return "cuda" if count_nvidia_cards() else "cpu"
+        return "cuda" if nvidia_cards() else "cpu"
     return asked

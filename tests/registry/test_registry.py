@@ -86,9 +86,9 @@ def test_a_card_that_is_not_there_is_an_error_and_never_the_cpu(doubler: Path) -
 
 
 def test_auto_goes_on_without_a_card_that_does_not_work_and_tells_why(monkeypatch, astronaut):
-    if device.count_nvidia_cards():
+    if device.nvidia_cards():
         pytest.skip("this machine has a card")
-    monkeypatch.setattr(device, "count_nvidia_cards", lambda: 1)  # a driver shows a card
+    monkeypatch.setattr(device, "nvidia_cards", lambda: ["a card"])  # a driver shows a card
     with Registry(("auto",)) as registry:
         assert registry.device == "cuda"
         detect = find_cards()["centerface"]

@@ -9,9 +9,13 @@ import pytest
 
 from facefusion_ui import enhancers, swappers, upscalers
 from facefusion_ui.events import Done
+from facefusion_ui.processor.frame import Recipe
 from facefusion_ui.processor.jobs import run_job
+from facefusion_ui.processor.record import Record
+from facefusion_ui.processor.source import read_source
+from facefusion_ui.registry.catalog import card
 from facefusion_ui.settings import make_settings
-from tests.conftest import load
+from tests.conftest import carried, load
 
 HEAD = '''
 """A model somebody adds."""
@@ -161,3 +165,59 @@ def test_a_frame_enhancer_alone_asks_for_no_face(added, registry, tmp_path) -> N
         frame_enhancer_model="twice",
     )
     assert frame.shape == (80, 120, 3)
+
+
+WATCHER = """
+class Watch:
+    def __init__(self):
+        self.seen = []
+
+    def swap(self, source, target):
+        inverse = cv2.invertAffineTransform(target.to_crop)
+        self.seen.append(target.landmarks @ inverse[:, :2].T + inverse[:, 2])
+        self.patch = source.portraits[0].frame[300:310, 250:260].mean(axis=(0, 1))
+        return SwappedFace(target.crop)
+
+CARDS = (ModelCard(
+    name="watch", task="face_swapper", summary="notes what it is given", licence=LICENCE,
+    open=Watch, needs=frozenset({"landmarks"})),)
+"""
+
+
+@pytest.fixture
+def watcher(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "added_watch.py").write_text(HEAD + WATCHER, encoding="utf-8")
+    monkeypatch.setattr(swappers, "__path__", [*swappers.__path__, str(tmp_path)])
+    return card("watch", "face_swapper")
+
+
+def test_a_trembling_face_reaches_the_swapper_steadied(
+    watcher, registry, astronaut, hopper_path
+) -> None:
+    settings = make_settings({"source_paths": [hopper_path], "face_swapper_model": "watch"})
+    record = Record(settings, registry)
+    recipe = Recipe(settings, record)
+    with pytest.raises(StopIteration) as read:
+        next(read_source(settings, watcher, recipe.analyser, record))
+    grain = np.random.default_rng(0)
+    frames = [
+        np.clip(astronaut + grain.normal(0, 12, astronaut.shape), 0, 255).astype(np.uint8)
+        for _ in range(12)
+    ]
+    alone = []
+    for frame in frames:
+        recipe.apply(frame, read.value.value, None)
+        face = recipe.analyser.find(frame)[0]
+        alone.append(recipe.analyser.with_landmarks(frame, face).landmarks)
+    steadied = registry.run(watcher, lambda adapter: adapter.seen[-12:])
+    assert np.diff(steadied, axis=0).std() < 0.8 * np.diff(alone, axis=0).std()
+
+
+def test_a_swapper_is_given_the_source_in_bgr(watcher, registry, tmp_path, astronaut_path) -> None:
+    hopper = load(carried("matplotlib", "mpl-data/sample_data/grace_hopper.jpg"))
+    hopper[300:310, 250:260] = (10, 20, 230)  # a red patch on the chin
+    source = tmp_path / "red.png"
+    cv2.imwrite(str(source), hopper)
+    swapped(registry, tmp_path / "out.png", source, astronaut_path, face_swapper_model="watch")
+    patch = registry.run(watcher, lambda adapter: adapter.patch)
+    assert patch.tolist() == [10, 20, 230]

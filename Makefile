@@ -14,3 +14,5 @@ install run demo test check bench:
 	@$(PYTHON) bootstrap.py $@ $(ARGS)
 
 .PHONY: help install run demo test check bench
+# two at once would install into one .venv
+.NOTPARALLEL:

@@ -1,8 +1,8 @@
 """Install what the program needs into .venv, once, and start it: python bootstrap.py VERB.
 
 Uses the standard library alone, since it runs before anything is installed. The Makefile calls it;
-on Windows call it as `py bootstrap.py run`. It is written so that an old Python can still read it,
-and say that it is too old.
+on Windows call it as `py bootstrap.py run`. Python 3.7 can still read it, and be told that it is
+too old.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
@@ -31,6 +32,8 @@ BUILD_TOOLS = ["setuptools>=77"]  # see install()
 LARGE_DOWNLOAD = re.compile(
     r"Downloading (?:\S+/)?([^-\s]+)-.* \((\d{3,}(?:\.\d+)? MB|[\d.]+ GB)\)"
 )
+DISK_FULL = re.compile(r"No space left on device|\[Errno 28\]|\[WinError 112\]")
+NOT_REACHED = re.compile(r"NewConnectionError|NameResolutionError|ConnectTimeoutError|ProxyError")
 LIBRARIES = {"libGL.so.1": "libgl1", "libgthread-2.0.so.0": "libglib2.0-0"}  # by Debian package
 
 # by file, so that clips, models and browsers are made once; `ARGS="-n 0"` undoes it
@@ -60,6 +63,9 @@ def main() -> int:
         install("checking" if asked.verb in ("test", "check", "bench") else "running")
     except SetupError as error:
         print(f"bootstrap: {error}", file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"bootstrap: {error}. {next_step(str(error))}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("\nStopped. The same command goes on from here.", file=sys.stderr)
@@ -153,11 +159,14 @@ def create_venv() -> None:
     print(f"Creating .venv with {python}", flush=True)
     done = subprocess.run([python, "-m", "venv", VENV], capture_output=True, text=True, check=False)
     if done.returncode:
+        said = done.stdout + done.stderr
+        step = next_step(said)  # before room is made
         shutil.rmtree(VENV, ignore_errors=True)
-        raise SetupError(
-            f"{python} cannot make a virtual environment.\n{done.stdout}{done.stderr}\n"
-            "On Debian and Ubuntu: apt-get install python3-venv. Then try again."
-        )
+        if subprocess.run(
+            [python, "-c", "import ensurepip"], check=False, stderr=subprocess.DEVNULL
+        ).returncode:
+            step = "On Debian and Ubuntu: apt-get install python3-venv. Then try again."
+        raise SetupError(f"{python} cannot make a virtual environment.\n{said}\n{step}")
 
 
 def find_python() -> str:
@@ -241,10 +250,24 @@ def pip(*arguments: str) -> None:
         child.wait()
     if child.returncode:
         said = "".join(lines[-15:])
-        raise SetupError(
-            f"pip failed.\n\n{said}\nAll it said is in {LOG}. Check the network and the free "
-            "space on the disk, then run the same command again: what was done is kept."
-        )
+        raise SetupError(f"pip failed.\n\n{said}\nAll it said is in {LOG}. {next_step(said)}")
+
+
+def next_step(said: str) -> str:
+    """Return what to do after a failure in which a program said this.
+
+    >>> next_step("NewConnectionError('refused')")
+    'The package index cannot be reached. Check the network, then run the same command again.'
+    """
+    again = "then run the same command again"
+    places = (ROOT, Path(tempfile.gettempdir()))  # pip unpacks in the second
+    free_gb = {place: shutil.disk_usage(place).free / 1e9 for place in places}
+    if DISK_FULL.search(said) or free_gb[ROOT] < 0.1:  # venv keeps the reason to itself
+        room = ", ".join(f"{free:.1f} GB free at {place}" for place, free in free_gb.items())
+        return f"A disk is full ({room}; about 7 GB are needed). Make room, {again}."
+    if NOT_REACHED.search(said):
+        return f"The package index cannot be reached. Check the network, {again}."
+    return f"Change what it names, {again}: what was done is kept."
 
 
 def check() -> int:

@@ -51,6 +51,9 @@ class ModelCard:
     Attributes:
         open: builds the adapter. It gets a `Network` (runtime "onnx"), the weights' `Path` ("file",
             for libraries that read their own format), or nothing ("none").
+        bytes_per_pixel: memory that a run takes beside the weights, for each pixel of the network's
+            input; from a profile of ONNX Runtime on the processor, where it is linear.
+        halo_px: how far around a tile the network looks; None: it cannot work in tiles.
         frees_shape: the file fixes its inputs' batch and size, though the network takes any.
         template, size_px: how the crop is cut; size 0 means the frame's own scale.
         needs: what must be known about both faces besides the five points.
@@ -65,6 +68,8 @@ class ModelCard:
     open: Callable[..., object]
     runtime: Literal["onnx", "file", "none"] = "none"
     weights: Weights | None = None
+    bytes_per_pixel: float = 0.0
+    halo_px: int | None = None
     frees_shape: bool = False
     template: Template = "region"
     size_px: int = 0

@@ -5,6 +5,8 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
+from facefusion_ui.notices import SteppedDown, SteppedUp, Warned
+from facefusion_ui.plans import Plan
 from facefusion_ui.settings import Settings
 
 
@@ -18,31 +20,13 @@ class ModelUsed(BaseModel):
     device: str
 
 
-class WarningGiven(BaseModel):
-    """A warning as the user saw it."""
-
-    message: str
-    hint: str
-
-
-class StepDown(BaseModel):
-    """What was given up when memory ran out; see `events.SteppedDown`."""
-
-    stage: str
-    model: str
-    rung: str
-    free_bytes: int | None
-    reason: str
-    lossless: bool
-    message: str
-    hint: str
-
-
 class Report(BaseModel):
     """Written as JSON by `--report FILE.json` or beside the output.
 
     Counts are of output frames; `faces_swapped` counts faces over all frames. `seconds` maps a
-    stage to its wall time; `peak_memory_bytes` is the resident set of this process.
+    stage to its wall time; `peak_memory_bytes` is the resident set of this process,
+    `peak_card_bytes` what the models took of the card. `plan` is what was foreseen at the start,
+    `loads` how often each model was opened then.
     """
 
     version: str
@@ -57,5 +41,9 @@ class Report(BaseModel):
     seconds: dict[str, float]
     total_seconds: float
     peak_memory_bytes: int
-    steps_down: list[StepDown]
-    warnings: list[WarningGiven]
+    peak_card_bytes: int
+    plan: Plan | None
+    loads: dict[str, int]
+    steps_down: list[SteppedDown]
+    steps_up: list[SteppedUp]
+    warnings: list[Warned]

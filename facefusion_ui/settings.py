@@ -37,6 +37,8 @@ VideoPreset = Literal[
     "ultrafast", "superfast", "veryfast", "faster", "fast", "medium", "slow", "slower", "veryslow"
 ]
 ExecutionProvider = Literal["auto", "cpu", "cuda", "coreml"]
+MemoryStrategy = Literal["strict", "moderate", "tolerant"]
+FrameFormat = Literal["bmp", "png", "jpg"]
 LogLevel = Literal["error", "warn", "info", "debug"]
 
 
@@ -80,6 +82,12 @@ class Settings(BaseModel):
     )
     face_enhancer_blend: Annotated[int, Option("swapping")] = Field(
         80, ge=0, le=100, description="how much of the enhanced face is used, in percent"
+    )
+    enhance_every: Annotated[int, Option("swapping")] = Field(
+        1,
+        ge=1,
+        description="every how many frames of a clip the enhancers work; above 1 is faster and may "
+        "flicker",
     )
     frame_enhancer_model: Annotated[str, Option("swapping", task="frame_enhancer")] = Field(
         "", description="the model that enhances the whole frame"
@@ -128,6 +136,12 @@ class Settings(BaseModel):
     reference_frame_number: Annotated[int, Option("face")] = Field(
         0, ge=0, description="the target's frame that shows the reference person, counted from 0"
     )
+    target_face_size: Annotated[int | None, Option("swapping")] = Field(
+        None,
+        ge=64,
+        description="long edge, in pixels, at which a face is worked on at most; larger faces lose "
+        "fine detail and cost less",
+    )
 
     face_mask_types: Annotated[tuple[MaskType, ...], Option("mask")] = Field(
         ("box",),
@@ -175,14 +189,39 @@ class Settings(BaseModel):
     execution_device_ids: Annotated[tuple[int, ...], Option("machine")] = Field(
         (0,), min_length=1, description="which card, counted from 0"
     )
+    execution_thread_count: Annotated[int, Option("machine")] = Field(
+        0, ge=0, le=64, description="processor threads of a network; 0: as many as there are cores"
+    )
+    execution_offload: Annotated[tuple[Task, ...], Option("machine")] = Field(
+        (), description="tasks whose models run on the processor although there is a card"
+    )
+    video_memory_limit: Annotated[ByteSize | None, Option("machine")] = Field(
+        None, gt=0, description="memory of the card to use at most, such as 4GB; else what is free"
+    )
+    video_memory_strategy: Annotated[MemoryStrategy, Option("machine")] = Field(
+        "moderate",
+        description="what stays on the card between the stages: strict, the generator alone; "
+        "moderate, what fits well; tolerant, all that fits",
+    )
+    system_memory_limit: Annotated[float, Option("machine")] = Field(
+        0.0,
+        ge=0.0,
+        le=1024.0,
+        description="GiB that frames waiting for the next stage may take; 0: half of what is free",
+    )
+    temp_frame_format: Annotated[FrameFormat, Option("machine")] = Field(
+        "bmp",
+        description="how frames wait for the next stage: bmp as they are, png smaller and slower, "
+        "jpg smallest with a slight loss",
+    )
     emulate_vram: Annotated[ByteSize | None, Option("machine")] = Field(
         None, gt=0, description="memory of a graphics card to emulate, such as 4GB, to try it out"
     )
     emulate_hog: Annotated[str | None, Option("machine")] = Field(
         None,
-        pattern=r"^\d+(\.\d+)?\s*[kKMGT]?i?B?@frame:\d+$",
+        pattern=r"^\d+(\.\d+)?\s*[kKMGT]?i?B?@frame:\d+(-\d+)?$",
         description="memory that another program takes from the emulated card, and when, such as "
-        "1GB@frame:40",
+        "1GB@frame:40, or 1GB@frame:40-80 if it gives it back",
     )
     allow_lossy_fallback: Annotated[bool, Option("machine")] = Field(
         True, description="whether a job short of memory may go on with a lesser picture"

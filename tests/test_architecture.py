@@ -10,7 +10,18 @@ import pytest
 import facefusion_ui
 
 PACKAGE = Path(facefusion_ui.__file__).parent
-VOCABULARY = {"errors", "arrays", "faces", "cards", "contracts", "settings", "events", "report"}
+VOCABULARY = {
+    "errors",
+    "arrays",
+    "faces",
+    "cards",
+    "contracts",
+    "settings",
+    "events",
+    "notices",
+    "plans",
+    "report",
+}
 LEAVES = {
     "detectors",
     "landmarkers",
@@ -25,7 +36,7 @@ MAY_IMPORT = {
     **dict.fromkeys(VOCABULARY, VOCABULARY),
     "samples": VOCABULARY | {"media"},
     **{leaf: VOCABULARY | {leaf} for leaf in LEAVES},
-    "registry": VOCABULARY | {"registry"},
+    "registry": VOCABULARY | {"registry", "media"},
     "processor": VOCABULARY | {"processor", "registry", "steps", "media"},
     "cli": VOCABULARY | {"samples", "processor", "registry", "media", "cli"},
     "ui": VOCABULARY | {"samples", "processor", "registry", "media", "ui"},

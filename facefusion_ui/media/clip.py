@@ -15,9 +15,10 @@ from facefusion_ui.media.animation import (
 )
 from facefusion_ui.media.encoders import CONTAINERS
 from facefusion_ui.media.files import SUFFIXES
-from facefusion_ui.media.info import MediaInfo, Notice
+from facefusion_ui.media.info import MediaInfo
 from facefusion_ui.media.video import FrameReader
 from facefusion_ui.media.video_writer import FrameWriter
+from facefusion_ui.notices import Warned
 from facefusion_ui.settings import VideoEncoder, VideoPreset
 
 
@@ -30,7 +31,7 @@ class Reader(Protocol):
     fps: Fraction
     size_wh: tuple[int, int]
     total: int
-    warnings: list[Notice]
+    warnings: list[Warned]
 
     def __enter__(self) -> Self: ...
     def __exit__(self, *details: object) -> None: ...
@@ -43,7 +44,7 @@ class Writer(Protocol):
     `warnings` are complete on entering.
     """
 
-    warnings: list[Notice]
+    warnings: list[Warned]
 
     def __enter__(self) -> Self: ...
     def write(self, frame: Frame) -> None: ...

@@ -20,9 +20,9 @@ from PIL.TiffImagePlugin import ImageFileDirectory_v2
 from facefusion_ui.arrays import Frame, check_shape
 from facefusion_ui.errors import InputError, OutputError
 from facefusion_ui.media.files import PICTURE_SUFFIXES, check_suffix, write_whole
-from facefusion_ui.media.info import Notice
 from facefusion_ui.media.picture_file import opened_picture, quiet, read_head
 from facefusion_ui.media.probe import probe
+from facefusion_ui.notices import Warned
 
 PAPER = 255  # what shows through where the output has no transparency: white
 FINE_QUALITY = 90  # from here on a JPEG keeps the colours at full size
@@ -56,7 +56,7 @@ class Picture:
     deep: NDArray[np.uint16] | None = None
     icc_profile: bytes | None = None
     exif: bytes | None = None
-    notices: tuple[Notice, ...] = ()
+    notices: tuple[Warned, ...] = ()
 
 
 def read_picture(path: Path) -> Picture:
@@ -75,13 +75,13 @@ def read_picture(path: Path) -> Picture:
         pages = int(getattr(image, "n_frames", 1))
         if pages > 1 and image.format != "MPO":  # an MPO's second picture is a preview
             notices.append(
-                Notice(f"Only the first of {pages} pictures of {path.name} is used.", "")
+                Warned(f"Only the first of {pages} pictures of {path.name} is used.", "")
             )
         image.load()  # Pillow and OpenCV turn a TIFF upright by themselves, and nothing else
         turn = int(image.getexif().pop(ORIENTATION, 1))
         exif = _exif_bytes(image)
         if exif is None:
-            notices.append(Notice(f"The EXIF data of {path.name} are damaged and left out.", ""))
+            notices.append(Warned(f"The EXIF data of {path.name} are damaged and left out.", ""))
         if deep is None and image.mode in ("I", "F"):
             raise InputError(
                 f"{path.name} has 32 bits per channel", hint="Convert it to 8 or 16 bits."
@@ -107,7 +107,7 @@ def read_picture(path: Path) -> Picture:
         )
 
 
-def write_picture(picture: Picture, frame: Frame, path: Path, quality: int) -> list[Notice]:
+def write_picture(picture: Picture, frame: Frame, path: Path, quality: int) -> list[Warned]:
     """Write `frame` with all that belongs to `picture`, in the format `path`'s extension says.
 
     Args:
@@ -132,7 +132,7 @@ def write_picture(picture: Picture, frame: Frame, path: Path, quality: int) -> l
         frame = np.rint(frame * share + PAPER * (1 - share)).astype(np.uint8)
         alpha = None
         notices.append(
-            Notice(
+            Warned(
                 f"The picture is transparent in places; {path.suffix} has no transparency, so they "
                 "are white.",
                 "Write a .png to keep it.",
@@ -145,7 +145,7 @@ def write_picture(picture: Picture, frame: Frame, path: Path, quality: int) -> l
         return notices
     if picture.deep is not None:
         notices.append(
-            Notice(
+            Warned(
                 f"The picture has 16 bits per channel; the {path.suffix} has 8.",
                 "Write a .png or .tif to keep them.",
             )

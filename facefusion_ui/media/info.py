@@ -3,17 +3,10 @@
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 Kind = Literal["image", "animation", "video"]
 TrackKind = Literal["audio", "subtitle", "attachment", "data", "video"]
-
-
-class Notice(NamedTuple):
-    """Something the user should know; nothing has failed."""
-
-    message: str
-    hint: str
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from facefusion_ui.media.encoders import Container
-from facefusion_ui.media.info import MediaInfo, Notice, Track
+from facefusion_ui.media.info import MediaInfo, Track
+from facefusion_ui.notices import Warned
 
 TEXT_CODECS = frozenset(
     ["subrip", "ass", "ssa", "webvtt", "mov_text", "text", "ttml", "microdvd", "sami", "eia_608"]
@@ -28,7 +29,7 @@ class TrackPlan:
 
     indices: tuple[int, ...]
     options: dict[str, Any]
-    warnings: tuple[Notice, ...]
+    warnings: tuple[Warned, ...]
 
 
 def plan_tracks(info: MediaInfo, container: Container) -> TrackPlan:
@@ -45,12 +46,12 @@ def plan_tracks(info: MediaInfo, container: Container) -> TrackPlan:
         kept.append(track)
         options |= choice
         seen[track.kind] += 1
-    warnings: tuple[Notice, ...] = ()
+    warnings: tuple[Warned, ...] = ()
     if lost:
         counts = Counter(track.kind for track in lost)
         text = ", ".join(f"{n} {_NAMES[kind]}{'s' * (n > 1)}" for kind, n in counts.items())
         warnings = (
-            Notice(
+            Warned(
                 f"Not in the output: {text} of {info.path.name}.",
                 "A .mkv output keeps the most." if container.muxer != "matroska" else "",
             ),

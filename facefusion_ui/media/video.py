@@ -15,7 +15,8 @@ from facefusion_ui.arrays import Frame
 from facefusion_ui.errors import InputError, SettingsError
 from facefusion_ui.media.colour import to_bgr
 from facefusion_ui.media.ffmpeg import COMMON, STALL_S, Child, find_ffmpeg
-from facefusion_ui.media.info import MediaInfo, Notice
+from facefusion_ui.media.info import MediaInfo
+from facefusion_ui.notices import Warned
 
 SEEKABLE = ("mov", "matroska")  # their index leads to the exact frame
 ALPHA_DECODERS = {"vp9": "libvpx-vp9", "vp8": "libvpx"}  # ffmpeg's own ones drop the alpha
@@ -67,7 +68,7 @@ class FrameReader:
         self.info = info
         self.fps = fps or info.fps
         self.size_wh = info.size_wh
-        self.warnings: list[Notice] = []
+        self.warnings: list[Warned] = []
         self._first, self._last = frame_range(info, start, end)
         self.total = self._ticks(self._last - self._first)
         promised = info.declared_frames or info.frames
@@ -114,7 +115,7 @@ class FrameReader:
         slack = 0 if self.fps == self.info.fps else 1
         if count < self._promised - slack:
             self.warnings.append(
-                Notice(
+                Warned(
                     f"Only {count} of {self._promised} frames of {name} could be read; the output "
                     "ends there.",
                     "The file is damaged or cut off; copy or download it again.",
@@ -122,7 +123,7 @@ class FrameReader:
             )
         elif child.message_count:
             self.warnings.append(
-                Notice(
+                Warned(
                     f"{name} is damaged in places: {count} of {self._promised} frames were read "
                     f"with {child.message_count} complaints of the decoder.",
                     "Look at the output; some frames may show blocks or stand still.",
@@ -169,7 +170,7 @@ class FrameReader:
         if decoder and sees_alpha:
             options["c:v"] = decoder
         self.warnings.append(
-            Notice(
+            Warned(
                 f"{self.info.path.name} is transparent in places; the output shows "
                 f"{'black' if sees_alpha else 'what was hidden'} there.",
                 "Video outputs have no transparency.",
@@ -182,7 +183,7 @@ class FrameReader:
             return False
         able = all(self._program.lists("filters", name) for name in ("zscale", "tonemap"))
         self.warnings.append(
-            Notice(
+            Warned(
                 f"{self.info.path.name} is an HDR clip; the output is ordinary 8-bit video.",
                 "Colours are tone-mapped to bt709."
                 if able

@@ -23,10 +23,11 @@ from facefusion_ui.media.colour import from_bgr, output_colour
 from facefusion_ui.media.encoders import check_encoder, encoder_options
 from facefusion_ui.media.ffmpeg import COMMON, STALL_S, Child, detached, find_ffmpeg
 from facefusion_ui.media.files import check_space, discard, disk_full, give_name, work_path
-from facefusion_ui.media.info import MediaInfo, Notice
+from facefusion_ui.media.info import MediaInfo
 from facefusion_ui.media.tracks import TrackPlan, plan_tracks
 from facefusion_ui.media.video import frame_range
 from facefusion_ui.media.video_file import count_frames
+from facefusion_ui.notices import Warned
 from facefusion_ui.settings import VideoEncoder, VideoPreset
 
 FINISH_S = 1800.0  # moving the index of a very long film to its front, on a slow disk
@@ -87,7 +88,7 @@ class FrameWriter:
         if wanted == size_wh and self._output_wh != wanted:
             self._padding_wh = (wanted[0] % 2, wanted[1] % 2)
             self.warnings.append(
-                Notice(
+                Warned(
                     f"The output is {self._output_wh[0]}x{self._output_wh[1]}: {encoder} needs "
                     f"even sides, so the edge of {wanted[0]}x{wanted[1]} is repeated once.",
                     "libvpx-vp9 keeps odd sizes.",
@@ -163,7 +164,7 @@ class FrameWriter:
         if self._tracks.indices and self._trial(without) is None:
             self._tracks = replace(without, warnings=self._tracks.warnings)
             self.warnings.append(
-                Notice(
+                Warned(
                     f"The output has no sound: what goes with {self._info.path.name} could not be "
                     f"copied. {said}",
                     "Try another kind of output, such as .mkv.",

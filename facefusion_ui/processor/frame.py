@@ -1,33 +1,79 @@
-"""One frame, the whole recipe: find, choose, cut, swap, mask, paste, enhance."""
+"""The whole recipe: find, describe, choose, steady, swap, enhance, upscale.
+
+The stages are passed by a chunk of frames at a time; a chunk of one is the usual way.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 
 from facefusion_ui.arrays import Frame, Mask
 from facefusion_ui.cards import ModelCard
 from facefusion_ui.faces import AlignedFace, Face, Source, SwappedFace
 from facefusion_ui.processor.analyser import Analyser
+from facefusion_ui.processor.plan import Work, network_pixels
 from facefusion_ui.processor.record import Record
 from facefusion_ui.registry.catalog import card
 from facefusion_ui.registry.ladder import LeftOut
-from facefusion_ui.settings import Processor, Settings
+from facefusion_ui.settings import FrameFormat, Processor, Settings
 from facefusion_ui.steps.align import align, paste
 from facefusion_ui.steps.mask import area_mask, box_mask
+from facefusion_ui.steps.tile import in_tiles
 from facefusion_ui.steps.track import Steadier
+
+JPEG_QUALITY = 95  # of frames that wait for the next stage
+
+
+@dataclass
+class Shot:
+    """A frame on its way: `kept` is the picture, packed while it waits."""
+
+    index: int
+    kept: NDArray[np.uint8]
+    faces: list[Face]
+
+
+@dataclass
+class Chunk:
+    """Frames in hand. `repeats`: which of them are the frame before; `last`: the last one given."""
+
+    pack: FrameFormat
+    shots: list[Shot] = field(default_factory=list)
+    repeats: list[bool] = field(default_factory=list)
+    last: Frame | None = None
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A step that every frame passes: `model` is what it runs, if any."""
+
+    model: ModelCard | None
+    step: Callable[[int, Frame, list[Face]], tuple[Frame, list[Face]]]
 
 
 class Recipe:
-    """Applies the chosen processors to frames that follow one another."""
+    """Applies the chosen processors to frames that follow one another.
+
+    Attributes:
+        source: the person to put there; None only without a swapper.
+        reference: the person to replace, with embedding; None unless the mode is "reference".
+    """
 
     def __init__(self, settings: Settings, record: Record) -> None:
         self._settings = settings
         self._record = record
         self.analyser = Analyser(settings, record)
+        self.source: Source | None = None
+        self.reference: Face | None = None
         self._steadier = Steadier()
         self._last: tuple[Frame, Frame, int] | None = None  # in, out, faces: for frames that repeat
         self.swapper = self._card_of("face_swapper")
         self._enhancer = self._card_of("face_enhancer")
         self._upscaler = self._card_of("frame_enhancer")
+        self._stages = self._make_stages()
 
     @property
     def scale(self) -> int:
@@ -39,61 +85,118 @@ class Recipe:
         """Whether a frame without a face is left as it is."""
         return bool(self.swapper or self._enhancer)
 
-    def apply(self, frame: Frame, source: Source | None, reference: Face | None) -> Frame:
-        """Return `frame` with the chosen faces swapped and enhanced; counts it in the record.
+    def works(self, size_wh: tuple[int, int]) -> list[Work]:
+        """Return the models that frames of `size_wh` pass, in order."""
+        models = [stage.model for stage in self._stages if stage.model]
+        return [Work(model, network_pixels(model, self._settings, size_wh)) for model in models]
+
+    def take(self, frames: Iterable[Frame], pack: FrameFormat = "bmp") -> Chunk:
+        """Take the next frames of the clip in hand.
 
         Args:
-            frame: (H, W, 3) uint8, BGR. Not modified.
-            source: the person to put there; None only without a swapper.
-            reference: the person to replace, with embedding; None unless the mode is "reference".
+            frames: (H, W, 3) uint8, BGR. Not modified.
+            pack: how they wait between the stages.
+        """
+        chunk = Chunk(pack)
+        before = self._last[0] if self._last else None
+        for number, frame in enumerate(frames, start=self._record.frames):
+            chunk.repeats.append(before is not None and np.array_equal(frame, before))
+            if not chunk.repeats[-1]:
+                chunk.shots.append(Shot(number, packed(frame, pack), []))
+            before = frame
+        chunk.last = before
+        return chunk
 
-        Returns:
+    def work(self, chunk: Chunk) -> Iterator[float]:
+        """Pass `chunk` through all stages; yield the share done after each frame of each stage."""
+        done, total = 0, max(1, len(self._stages) * len(chunk.shots))
+        for stage in self._stages:
+            for shot in chunk.shots:
+                frame = unpacked(shot.kept)
+                result, shot.faces = stage.step(shot.index, frame, shot.faces)
+                if result is not frame:
+                    shot.kept = packed(result, chunk.pack)
+                done += 1
+                yield done / total
+            if stage.model:
+                self._record.end_stage(stage.model)
+
+    def finish(self, chunk: Chunk) -> Iterator[Frame]:
+        """Yield the frames of a chunk whose work is done, each counted in the record as it comes.
+
+        Yields:
             (H * scale, W * scale, 3) uint8, BGR.
         """
-        if self._last and np.array_equal(frame, self._last[0]):
-            _, out, count = self._last
-        else:
-            out, count = self._apply(frame, source, reference)
-            self._last = (frame, out, count)
-        self._record.count_frame(count)
-        return out
+        shots = iter(chunk.shots)
+        out, faces = self._last[1:] if self._last else (None, 0)
+        for repeat in chunk.repeats:
+            if not repeat:
+                shot = next(shots)
+                out, faces = unpacked(shot.kept), len(shot.faces)
+            assert out is not None
+            self._record.count_frame(faces)
+            yield out
+        if chunk.last is not None and out is not None:
+            self._last = (chunk.last, out, faces)
 
-    def _apply(
-        self, frame: Frame, source: Source | None, reference: Face | None
-    ) -> tuple[Frame, int]:
-        chosen = self._choose(frame, reference) if self.works_on_faces else []
-        faces = self._steadier.steady([self._prepared(frame, face) for face in chosen])
-        for face in faces:
-            if self.swapper and source:
-                frame = self._swap(frame, face, source, self.swapper)
-            if self._enhancer:
-                frame = self._enhance(frame, face, self._enhancer)
+    def _make_stages(self) -> list[Stage]:
+        stages: list[Stage] = []
+        if self.works_on_faces:
+            stages.append(Stage(self.analyser.detector, self._find))
+            stages += self._describing()
+            stages.append(Stage(None, self._steady))
+        if self.swapper:
+            stages.append(Stage(self.swapper, self._swap))
+        if self._enhancer:
+            stages.append(Stage(self._enhancer, self._enhance))
         if self._upscaler:
-            frame = self._upscale(frame, self._upscaler)
-        return frame, len(faces)
+            stages.append(Stage(self._upscaler, self._upscale))
+        return stages
 
-    def _choose(self, frame: Frame, reference: Face | None) -> list[Face]:
+    def _describing(self) -> list[Stage]:
+        """Return the stages for what must be known of a face; nothing else is asked for."""
+        used = [model for model in (self.swapper, self._enhancer) if model]
+        needs = {need for model in used for need in model.needs}
+        landmarks = (
+            "landmarks" in needs
+            or any(model.template == "region" for model in used)
+            or "area" in self._settings.face_mask_types
+        )
+        embedding = "embedding" in needs or self._settings.face_selector_mode == "reference"
+        marking = Stage(self.analyser.landmarker, self._mark)
+        naming = Stage(self.analyser.recognizer, self._name)
+        if not embedding:
+            return [marking] if landmarks else []
+        if "landmarks" in self.analyser.recognizer.needs:
+            return [marking, naming]
+        return [naming, marking] if landmarks else [naming]
+
+    def _find(self, index: int, frame: Frame, faces: list[Face]) -> tuple[Frame, list[Face]]:
         faces = self.analyser.find(frame)
-        if self._settings.face_selector_mode == "one":
-            return faces[:1]
-        if self._settings.face_selector_mode == "many" or reference is None:
-            return faces
-        known = [self.analyser.with_embedding(frame, face) for face in faces]
-        limit = self._settings.reference_face_distance
-        return [face for face in known if self.analyser.distance(face, reference) <= limit]
+        return frame, faces[:1] if self._settings.face_selector_mode == "one" else faces
 
-    def _prepared(self, frame: Frame, face: Face) -> Face:
-        cards = [used for used in (self.swapper, self._enhancer) if used]
-        needs = {need for used in cards for need in used.needs}
-        if "embedding" in needs:
-            face = self.analyser.with_embedding(frame, face)
-        region = any(used.template == "region" for used in cards)
-        if "landmarks" in needs or region or "area" in self._settings.face_mask_types:
-            face = self.analyser.with_landmarks(frame, face)
-        return face
+    def _mark(self, index: int, frame: Frame, faces: list[Face]) -> tuple[Frame, list[Face]]:
+        return frame, [self.analyser.with_landmarks(frame, face) for face in faces]
 
-    def _swap(self, frame: Frame, face: Face, source: Source, swapper: ModelCard) -> Frame:
-        target = align(frame, face, swapper.template, swapper.size_px)
+    def _name(self, index: int, frame: Frame, faces: list[Face]) -> tuple[Frame, list[Face]]:
+        """Add embeddings; with a reference, keep the faces that are like it."""
+        faces = [self.analyser.with_embedding(frame, face) for face in faces]
+        if self._settings.face_selector_mode != "reference" or self.reference is None:
+            return frame, faces
+        limit, reference = self._settings.reference_face_distance, self.reference
+        return frame, [f for f in faces if self.analyser.distance(f, reference) <= limit]
+
+    def _steady(self, index: int, frame: Frame, faces: list[Face]) -> tuple[Frame, list[Face]]:
+        return frame, self._steadier.steady(faces)
+
+    def _swap(self, index: int, frame: Frame, faces: list[Face]) -> tuple[Frame, list[Face]]:
+        if self.swapper and self.source:
+            for face in faces:
+                frame = self._swap_one(frame, face, self.source, self.swapper)
+        return frame, faces
+
+    def _swap_one(self, frame: Frame, face: Face, source: Source, swapper: ModelCard) -> Frame:
+        target = self._cut(frame, face, swapper)
         swapped: SwappedFace = self._record.run(swapper, lambda model: model.swap(source, target))
         with self._record.stage("paste"):
             mask = self._mask(target)
@@ -101,8 +204,14 @@ class Recipe:
                 mask = np.minimum(mask, swapped.mask)
             return paste(frame, swapped.crop, mask, target.to_crop)
 
-    def _enhance(self, frame: Frame, face: Face, enhancer: ModelCard) -> Frame:
-        target = align(frame, face, enhancer.template, enhancer.size_px)
+    def _enhance(self, index: int, frame: Frame, faces: list[Face]) -> tuple[Frame, list[Face]]:
+        if self._enhancer and index % self._settings.enhance_every == 0:
+            for face in faces:
+                frame = self._enhance_one(frame, face, self._enhancer)
+        return frame, faces
+
+    def _enhance_one(self, frame: Frame, face: Face, enhancer: ModelCard) -> Frame:
+        target = self._cut(frame, face, enhancer)
         try:
             crop = self._record.run(enhancer, lambda model: model.enhance(target))
         except LeftOut:
@@ -111,15 +220,32 @@ class Recipe:
             mask = self._mask(target) * (self._settings.face_enhancer_blend / 100)
             return paste(frame, crop, mask.astype(np.float32), target.to_crop)
 
-    def _upscale(self, frame: Frame, upscaler: ModelCard) -> Frame:
+    def _upscale(self, index: int, frame: Frame, faces: list[Face]) -> tuple[Frame, list[Face]]:
+        upscaler = self._upscaler
+        assert upscaler
         size_wh = (frame.shape[1] * upscaler.scale, frame.shape[0] * upscaler.scale)
         plain = np.asarray(cv2.resize(frame, size_wh, interpolation=cv2.INTER_CUBIC), np.uint8)
+        if index % self._settings.enhance_every:
+            return plain, faces
+        descent = self._record.descent
         try:
-            large = self._record.run(upscaler, lambda model: model.upscale(frame))
+            large = self._record.run(
+                upscaler,
+                lambda model: in_tiles(
+                    frame, descent.rung(upscaler).tile_px, upscaler.halo_px or 0, model.upscale
+                ),
+                pixels=frame.shape[0] * frame.shape[1],
+            )
         except LeftOut:
-            return plain
+            return plain, faces
         share = self._settings.frame_enhancer_blend / 100
-        return np.asarray(cv2.addWeighted(large, share, plain, 1 - share, 0), np.uint8)
+        return np.asarray(cv2.addWeighted(large, share, plain, 1 - share, 0), np.uint8), faces
+
+    def _cut(self, frame: Frame, face: Face, model: ModelCard) -> AlignedFace:
+        size_px = model.size_px
+        if model.template == "region":
+            size_px = self._settings.target_face_size or 0
+        return align(frame, face, model.template, size_px)
 
     def _mask(self, target: AlignedFace) -> Mask:
         settings = self._settings
@@ -135,3 +261,19 @@ class Recipe:
         if processor not in self._settings.processors:
             return None
         return card(getattr(self._settings, f"{processor}_model"), processor)
+
+
+def packed(frame: Frame, how: FrameFormat) -> NDArray[np.uint8]:
+    """Return `frame` as it waits: itself, or a file's bytes in a row."""
+    if how == "bmp":
+        return frame
+    options = [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY] if how == "jpg" else []
+    _, coded = cv2.imencode(f".{how}", frame, options)
+    return np.asarray(coded, np.uint8).ravel()
+
+
+def unpacked(kept: NDArray[np.uint8]) -> Frame:
+    """Return the frame that `packed` was given."""
+    if kept.ndim == 3:
+        return kept
+    return np.asarray(cv2.imdecode(kept, cv2.IMREAD_COLOR), np.uint8)

@@ -1,9 +1,9 @@
 """What happened in a job: models run, seconds per stage, counts, warnings."""
 
+import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,13 +12,16 @@ import psutil
 
 from facefusion_ui import __version__
 from facefusion_ui.cards import ModelCard
-from facefusion_ui.events import SteppedDown, Warned
+from facefusion_ui.notices import SteppedDown, SteppedUp, Warned
+from facefusion_ui.plans import Plan
+from facefusion_ui.processor.plan import Work, make_plan
 from facefusion_ui.registry.ladder import Descent
 from facefusion_ui.registry.registry import Registry
-from facefusion_ui.report import ModelUsed, Report, StepDown, WarningGiven
+from facefusion_ui.report import ModelUsed, Report
 from facefusion_ui.settings import Settings
 
 T = TypeVar("T")
+log = logging.getLogger(__name__)
 
 
 class Record:
@@ -32,8 +35,13 @@ class Record:
         self._seconds: dict[str, float] = {}
         self._cards: dict[str, ModelCard] = {}
         self._warnings: list[Warned] = []
-        self.descent = Descent(allow_lossy=settings.allow_lossy_fallback)
-        self._steps: dict[tuple[str, str], SteppedDown] = {}
+        self.descent = Descent(
+            allow_lossy=settings.allow_lossy_fallback,
+            offload=frozenset(settings.execution_offload),
+        )
+        self.plan: Plan | None = None
+        self._first_plan: Plan | None = None
+        self._steps: dict[tuple[str, str], SteppedDown | SteppedUp] = {}
         self._process = psutil.Process()
         self._peak_bytes = 0
         self.frames = 0
@@ -45,19 +53,49 @@ class Record:
         """Seconds since the job began."""
         return time.perf_counter() - self._start_s
 
-    def run(self, card: ModelCard, call: Callable[[Any], T]) -> T:
+    def make_plan(self, works: Sequence[Work], *, frame_bytes: int, frames: int) -> Plan:
+        """Plan the next frames with the memory there is now; the rungs are tried upward again."""
+        self.descent.climb(self._registry.budget_bytes)
+        plan = make_plan(
+            works,
+            self._settings,
+            self._registry,
+            self.descent,
+            frame_bytes=frame_bytes,
+            frames=frames,
+        )
+        if plan.unpinned and self.plan is None:
+            generator = next(w.card for w in works if w.card.name == plan.unpinned)
+            self.descent.note_unpinned(generator, plan.budget_bytes)
+        if self.plan is None:
+            self._first_plan = plan
+            log.info("plan: %s", plan.told())
+        self.plan = plan
+        return plan
+
+    def run(self, card: ModelCard, call: Callable[[Any], T], *, pixels: int | None = None) -> T:
         """Return `call(adapter)` of `card`'s model; its time counts for the card's task.
+
+        Args:
+            pixels: that the model's network sees; None: a crop of the card's size.
 
         Raises:
             LeftOut: there is no memory for the stage, and the job goes on without it.
             OutOfMemoryError: there is no memory for it, and the job cannot go on.
         """
         self._cards[card.name] = card
+        if pixels is None:
+            pixels = card.size_px**2
         with self.stage(card.task):
-            return self._registry.run(card, call, self.descent)
+            return self._registry.run(card, call, self.descent, pixels=pixels)
 
-    def steps_down(self) -> Iterator[SteppedDown]:
-        """Yield what was given up for memory since the last call, each kind once per job."""
+    def end_stage(self, card: ModelCard) -> None:
+        """Close `card`'s model if, by the plan, it makes room for the next stage."""
+        if self.plan and card.name in self.plan.passing:
+            self._registry.release(card)
+
+    def steps(self) -> Iterator[SteppedDown | SteppedUp]:
+        """Yield what memory has changed since the last call, each kind once per job."""
         for step in self.descent.steps:
             kind = (step.model, step.rung)
             if kind not in self._steps:
@@ -81,12 +119,12 @@ class Record:
         self.frames_without_face += faces_swapped == 0
         self._peak_bytes = max(self._peak_bytes, self._process.memory_info().rss)
 
-    def warn(self, message: str, hint: str) -> Iterator[Warned]:
-        """Yield the warning, unless the job has given it before."""
-        warned = Warned(message, hint)
-        if warned not in self._warnings:
-            self._warnings.append(warned)
-            yield warned
+    def warn(self, *warnings: Warned) -> Iterator[Warned]:
+        """Yield the warnings that the job has not given before."""
+        for warned in warnings:
+            if warned not in self._warnings:
+                self._warnings.append(warned)
+                yield warned
 
     def report(self, output_path: Path) -> Report:
         """Return the report of a job whose output is whole."""
@@ -102,7 +140,7 @@ class Record:
                     task=card.task,
                     licence=card.licence.name,
                     commercial_use=card.licence.commercial_use,
-                    device=self._registry.device_of(card),
+                    device=self._device_of(card),
                 )
                 for card in self._cards.values()
             ],
@@ -112,6 +150,14 @@ class Record:
             seconds={name: round(spent_s, 3) for name, spent_s in self._seconds.items()},
             total_seconds=round(self.elapsed_s, 3),
             peak_memory_bytes=self._peak_bytes,
-            steps_down=[StepDown(**asdict(step)) for step in self._steps.values()],
-            warnings=[WarningGiven(message=w.message, hint=w.hint) for w in self._warnings],
+            steps_down=[s for s in self._steps.values() if isinstance(s, SteppedDown)],
+            steps_up=[s for s in self._steps.values() if isinstance(s, SteppedUp)],
+            plan=self._first_plan,
+            peak_card_bytes=self.descent.peak_bytes,
+            loads=dict(self.descent.loads),
+            warnings=self._warnings,
         )
+
+    def _device_of(self, card: ModelCard) -> str:
+        uses_card = self._registry.uses_card(card, self.descent.rung(card))
+        return self._registry.device if uses_card else "cpu"

@@ -7,9 +7,9 @@ import numpy as np
 from facefusion_ui.arrays import Embedding, Frame
 from facefusion_ui.cards import ModelCard
 from facefusion_ui.errors import InputError, NoFaceError
-from facefusion_ui.events import Warned
 from facefusion_ui.faces import Face, Portrait, Source
 from facefusion_ui.media.image import read_picture
+from facefusion_ui.notices import Warned
 from facefusion_ui.processor.analyser import Analyser
 from facefusion_ui.processor.record import Record
 from facefusion_ui.settings import Settings
@@ -34,26 +34,27 @@ def read_source(
     """
     if not settings.source_paths:
         raise InputError("There is no source picture", hint="Give one with --source-paths.")
-    portraits = []
-    for path in settings.source_paths:
-        frame = read_picture(path).frame
-        faces = analyser.find(frame)
-        if not faces:
+    frames = [read_picture(path).frame for path in settings.source_paths]
+    faces = []
+    for path, frame in zip(settings.source_paths, frames, strict=True):
+        found = analyser.find(frame)
+        if not found:
             raise NoFaceError(f"No face was found in the source {path.name}", hint=SEARCH_HINT)
-        face = max(faces, key=lambda found: float(np.prod(found.box[2:] - found.box[:2])))
-        if len(faces) > 1:
+        if len(found) > 1:
             yield from record.warn(
-                f"The source {path.name} shows {len(faces)} faces; the largest is used.",
-                hint="Cut the picture to one face to choose another.",
+                Warned(
+                    f"The source {path.name} shows {len(found)} faces; the largest is used.",
+                    hint="Cut the picture to one face to choose another.",
+                )
             )
-        face = analyser.with_landmarks(frame, face)
-        if "embedding" in swapper.needs:
-            face = analyser.with_embedding(frame, face)
-        portraits.append(Portrait(frame, face))
-    return Source(tuple(portraits), _mean([portrait.face for portrait in portraits]))
+        faces.append(max(found, key=lambda face: float(np.prod(face.box[2:] - face.box[:2]))))
+    record.end_stage(analyser.detector)
+    faces = analyser.described(frames, faces, embedding="embedding" in swapper.needs)
+    portraits = tuple(Portrait(*pair) for pair in zip(frames, faces, strict=True))
+    return Source(portraits, _mean(faces))
 
 
-def find_reference(settings: Settings, analyser: Analyser, frame: Frame) -> Face:
+def find_reference(settings: Settings, analyser: Analyser, record: Record, frame: Frame) -> Face:
     """Return the face of `frame` that the settings name as the reference, with its embedding.
 
     Raises:
@@ -67,7 +68,10 @@ def find_reference(settings: Settings, analyser: Analyser, frame: Frame) -> Face
             hint="Choose another --reference-frame-number or --reference-face-position "
             "(both count from 0).",
         )
-    return analyser.with_embedding(frame, faces[settings.reference_face_position])
+    record.end_stage(analyser.detector)
+    chosen = [faces[settings.reference_face_position]]
+    (face,) = analyser.described([frame], chosen, embedding=True)
+    return face
 
 
 def _mean(faces: list[Face]) -> Embedding | None:

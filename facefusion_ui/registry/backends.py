@@ -35,7 +35,11 @@ def load_runtime() -> Any:
 
 
 class OnnxNetwork:
-    """A session on one device; implements `contracts.Network`."""
+    """A session on one device; implements `contracts.Network`.
+
+    Attributes:
+        shrinks: after a run, memory that is not in use is given back to the device at once.
+    """
 
     def __init__(
         self, path: Path, *, provider: ExecutionProvider, device_id: int, frees_shape: bool = False
@@ -80,10 +84,17 @@ class OnnxNetwork:
                 f"{provider} was asked for, but ONNX Runtime could not load it",
                 hint="Update the card's driver (580 or newer), or use --execution-providers cpu.",
             )
+        self.shrinks = False
+        self._shrinking = ort.RunOptions()
+        if provider == "cuda":
+            self._shrinking.add_run_config_entry(
+                "memory.enable_memory_arena_shrinkage", f"gpu:{device_id}"
+            )
 
     @property
     def input_shapes(self) -> Mapping[str, tuple[int | str | None, ...]]:
         return {node.name: tuple(node.shape) for node in self._session.get_inputs()}
 
     def __call__(self, feeds: Mapping[str, NDArray[np.generic]]) -> list[NDArray[np.float32]]:
-        return [np.array(output) for output in self._session.run(None, dict(feeds))]
+        how = self._shrinking if self.shrinks else None
+        return [np.array(output) for output in self._session.run(None, dict(feeds), how)]

@@ -1,42 +1,71 @@
-"""Lending models out: each is opened at its first use and closed with the registry."""
+"""Lending models out: opened when they are needed, closed when room is needed."""
 
 import gc
 import logging
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from facefusion_ui.cards import ModelCard
+import pynvml
+
+from facefusion_ui.cards import ModelCard, Task
 from facefusion_ui.errors import DeviceError
-from facefusion_ui.registry.backends import OnnxNetwork
-from facefusion_ui.registry.device import choose_provider
-from facefusion_ui.registry.ladder import Descent, LeftOut
+from facefusion_ui.registry.costs import Costs
+from facefusion_ui.registry.ladder import ON_THE_CARD, Descent, LeftOut, Rung
+from facefusion_ui.registry.memory import DriverReading, Level, Memory
 from facefusion_ui.registry.oom import is_oom, reason
+from facefusion_ui.registry.opening import Opened, Opener
 from facefusion_ui.registry.virtual_card import VirtualCard
-from facefusion_ui.registry.weights import locate
 from facefusion_ui.settings import ExecutionProvider
 
 T = TypeVar("T")
+PINNED: frozenset[Task] = frozenset({"face_swapper"})  # closed last of all
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Opened:
-    """An open model. `on_card`: it takes the card's memory; `release` gives back what it took."""
+class Resident:
+    """A line of `Registry.status`: an open model, how large, and when it was last used."""
 
-    adapter: Any
-    on_card: bool = False
-    release: Callable[[], None] = lambda: None
+    name: str
+    task: Task
+    on_card: bool
+    bytes: int
+    leased: bool
+    idle_s: float
+
+
+class Lent:
+    """A model for as long as a lease lasts: kept longer, it cannot hold memory."""
+
+    def __init__(self, adapter: Any) -> None:
+        self._adapter = adapter
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._living(), name)
+        if not callable(found):
+            return found
+        return lambda *args, **kwargs: getattr(self._living(), name)(*args, **kwargs)
+
+    def _living(self) -> Any:
+        if self._adapter is None:
+            raise RuntimeError("the lease of this model is over")
+        return self._adapter
+
+    def _end(self) -> None:
+        self._adapter = None
 
 
 class Registry:
     """The only door to a model. One lock: models run one at a time.
 
     Attributes:
-        card_trouble: why the card that `auto` found is not used; None while all is well.
+        costs: what models need on this device.
     """
 
     def __init__(
@@ -45,40 +74,130 @@ class Registry:
         device_id: int = 0,
         *,
         emulate_bytes: int | None = None,
+        limit_bytes: int | None = None,
+        costs_path: Path | None = None,
     ) -> None:
         """Choose the device; no model is opened.
 
-        `emulate_bytes` puts a card of that memory, emulated on the processor, in the place of a
-        real one.
+        Args:
+            emulate_bytes: the size of a card, emulated on the processor, in place of a real one.
+            limit_bytes: how much of the card may be used; None: what is free.
+            costs_path: where what models need is kept for the next time.
         """
-        self._asked = execution_providers[0]
-        self._provider = choose_provider(self._asked)
-        self.card_trouble: DeviceError | None = None
-        self._device_id = device_id
-        self._emulated = VirtualCard(emulate_bytes) if emulate_bytes else None
+        emulated = VirtualCard(emulate_bytes) if emulate_bytes else None
+        self._opener = Opener(execution_providers[0], device_id, emulated)
+        reading = emulated or _reading(self._opener.provider, device_id)
+        self.memory = Memory(reading, limit_bytes)
+        self.costs = Costs(reading.name if reading else self._opener.provider, costs_path)
         self._opened: dict[str, Opened] = {}
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
+
+    @property
+    def has_card(self) -> bool:
+        """Whether networks have memory of their own, beside the system's."""
+        return self._opener.has_card
+
+    @property
+    def card_trouble(self) -> DeviceError | None:
+        """Why the card that `auto` found is not used; None while all is well."""
+        return self._opener.trouble
 
     @property
     def device(self) -> str:
         """What networks are opened on, in words."""
-        if self._emulated:
-            return f"emulated card of {self._emulated.capacity_bytes / 1e6:.0f} MB"
-        return self._provider
+        emulated = self._opener.emulated
+        if emulated:
+            return f"emulated card of {emulated.total_bytes / 1e6:.0f} MB"
+        return self._opener.provider
 
-    def device_of(self, card: ModelCard) -> str:
-        """Return what runs `card`: libraries with their own weights format run on the processor."""
-        return self.device if card.runtime == "onnx" else "cpu"
+    def uses_card(self, card: ModelCard, rung: Rung) -> bool:
+        """Tell whether `card`'s model takes the card's memory on `rung`.
 
-    def run(self, card: ModelCard, call: Callable[[Any], T], descent: Descent | None = None) -> T:
-        """Open `card`'s model if it is not open, and return `call(adapter)`.
+        Libraries with their own weights format always run on the processor.
+        """
+        return self.has_card and rung.on_card and not rung.off and card.runtime in ON_THE_CARD
 
-        When memory runs out, other models are closed and the call is made again; then the model
-        goes down the ladder, a rung at a time. `call` may be made several times, and keeps nothing
-        of the adapter.
+    @property
+    def held_bytes(self) -> int:
+        """What the open models' weights take on the card."""
+        return sum(opened.bytes for opened in self._opened.values() if opened.on_card)
+
+    @property
+    def free_bytes(self) -> int | None:
+        """What models may still take of the card; None where nobody knows."""
+        return self.memory.free_bytes(self.held_bytes) if self.has_card else None
+
+    @property
+    def budget_bytes(self) -> int | None:
+        """What models may take of the card in all: what is free, and what they have."""
+        free = self.free_bytes
+        return None if free is None else free + self.held_bytes
+
+    @property
+    def level(self) -> Level:
+        """How near the end of the card's memory is."""
+        return self.memory.level(self.held_bytes) if self.has_card else "ok"
+
+    def status(self) -> list[Resident]:
+        """Return who is open, the last used first."""
+        now_s = time.monotonic()
+        with self._lock:
+            opened = sorted(self._opened.values(), key=lambda model: -model.used_s)
+        return [
+            Resident(
+                name=model.card.name,
+                task=model.card.task,
+                on_card=model.on_card,
+                bytes=model.bytes,
+                leased=model.leases > 0,
+                idle_s=now_s - model.used_s,
+            )
+            for model in opened
+        ]
+
+    @contextmanager
+    def lease(
+        self, card: ModelCard, descent: Descent | None = None, *, on_card: bool = True
+    ) -> Iterator[Any]:
+        """Lend `card`'s model for a block; in it, nobody closes the model.
+
+        Yields:
+            The adapter, in a wrapping that is dead after the block.
+
+        Raises:
+            ModelError: the weights are missing or are not what the card says.
+            DeviceError: the asked provider does not run here.
+            Exception: the runtime's own, when memory runs out; `run` is who deals with it.
+        """
+        with self._lock:
+            opened = self._lend(card, descent or Descent(), on_card=on_card)
+            opened.leases += 1
+        lent = Lent(opened.adapter)
+        try:
+            yield lent
+        finally:
+            lent._end()
+            with self._lock:
+                opened.leases -= 1
+                opened.used_s = time.monotonic()
+
+    def run(
+        self,
+        card: ModelCard,
+        call: Callable[[Any], T],
+        descent: Descent | None = None,
+        *,
+        pixels: int = 0,
+    ) -> T:
+        """Return `call(adapter)` of `card`'s model, opened if need be.
+
+        Room is made before, as far as the need is known. When memory runs out all the same, other
+        models are closed and the call is made again; then the model goes down the ladder, a rung
+        at a time. `call` may be made several times, and keeps nothing of the adapter.
 
         Args:
             descent: the job's; what worked there is tried first.
+            pixels: of the network's input, on the ladder's first rung.
 
         Raises:
             LeftOut: the stage is left out from now on.
@@ -87,93 +206,155 @@ class Registry:
             DeviceError: the asked provider does not run here.
         """
         descent = descent or Descent()
-        made_room = False
+        descent.used.add(card.name)
         with self._lock:
             while True:
                 rung = descent.rung(card)
                 if rung.off:
                     raise LeftOut(card.name)
-                free_bytes = self._emulated.free_bytes if self._emulated else None
-                try:
-                    return call(self._lend(card, on_card=rung.on_card))
-                except Exception as error:
-                    if not is_oom(error, free_bytes=free_bytes):
-                        raise
-                    said = reason(error)
+                uses_card = self.uses_card(card, rung)
+                seen = rung.pixels(card, pixels)
+                said = self._foresee(card, seen, descent) if uses_card else None
+                if said is None:
+                    free_bytes = self.free_bytes
+                    try:
+                        with self.lease(card, descent, on_card=uses_card) as adapter:
+                            used = seen if uses_card else 0
+                            return self._watched(card, call, adapter, used, descent)
+                    except Exception as error:
+                        if not is_oom(error, free_bytes=free_bytes):
+                            raise
+                        said = reason(error)
                 # Outside the handler: an error that is still held keeps what it saw in memory.
                 self._close(card.name)
-                evicted = [] if made_room else self._close_others(card)
-                made_room = True
-                if evicted:
-                    descent.note_eviction(card, evicted, reason=said, free_bytes=free_bytes)
-                else:
-                    descent.step_down(card, reason=said, free_bytes=free_bytes)
+                need = self.costs.need_bytes(card, seen) if uses_card else None
+                if self._make_room(card, descent, need, said):
+                    continue
+                if uses_card and seen and self.free_bytes is not None:
+                    self.costs.learn_failure(card, seen, self.free_bytes)
+                descent.step_down(
+                    card, reason=said, pixels=pixels, need_bytes=need, free_bytes=self.free_bytes
+                )
                 log.debug("%s: %s", descent.steps[-1].message, said)
+
+    def release(self, card: ModelCard) -> None:
+        """Close `card`'s model, unless it is lent."""
+        with self._lock:
+            opened = self._opened.get(card.name)
+            if opened and not opened.leases:
+                self._close(card.name)
+
+    def release_all(self) -> None:
+        """Close every model that is not lent, and give its memory back."""
+        with self._lock:
+            for opened in list(self._opened.values()):
+                self.release(opened.card)
 
     def take_away(self, wanted_bytes: int) -> None:
         """Take memory from the emulated card, as another program would; on a real one, nothing."""
-        if self._emulated:
+        if self._opener.emulated:
             with self._lock:
-                taken_bytes = self._emulated.take_away(wanted_bytes)
+                taken_bytes = self._opener.emulated.take_away(wanted_bytes)
             log.info("%.0f MB of the emulated card are taken away", taken_bytes / 1e6)
 
-    def release_all(self) -> None:
-        """Close every model and give its memory back."""
-        with self._lock:
-            for name in list(self._opened):
-                self._close(name)
+    def give_back(self) -> None:
+        """Give back what `take_away` took."""
+        if self._opener.emulated:
+            with self._lock:
+                self._opener.emulated.give_back()
+            log.info("what was taken from the emulated card is given back")
 
-    def _lend(self, card: ModelCard, *, on_card: bool) -> Any:
+    def _foresee(self, card: ModelCard, pixels: int, descent: Descent) -> str | None:
+        """Make room for a run of `card` on the card; say why not even that will do."""
+        budget = self.budget_bytes
+        if budget is not None and pixels and self.costs.is_too_big(card, pixels, budget):
+            return f"did not fit before in as much as {budget / 1e6:.0f} MB"
+        need = self.costs.need_bytes(card, pixels)
         opened = self._opened.get(card.name)
-        if opened and card.runtime == "onnx" and opened.on_card != on_card:
+        missing = need - (opened.bytes if opened and opened.on_card else 0)
+        while (free := self.free_bytes) is not None and missing > free:
+            said = f"needs {missing / 1e6:.0f} MB, {free / 1e6:.0f} MB are free"
+            if not self._make_room(card, descent, need, said, at_once=False):
+                return said if self.memory.spills else None
+        return None
+
+    def _make_room(
+        self,
+        card: ModelCard,
+        descent: Descent,
+        need_bytes: int | None,
+        said: str,
+        *,
+        at_once: bool = True,
+    ) -> bool:
+        """Close others on the card: the longest unused first, or all `at_once`; the generator last.
+
+        Returns:
+            Whether there was anybody to close.
+        """
+        others = sorted(
+            (opened.card.task in PINNED, opened.used_s, name)
+            for name, opened in self._opened.items()
+            if name != card.name and opened.on_card and not opened.leases
+        )
+        if not others:
+            return False
+        unpinned = others[0][0]
+        leaving = [name for pinned, _, name in others if pinned == unpinned]
+        if not at_once:
+            leaving = leaving[:1]
+        free_bytes = self.free_bytes
+        for name in leaving:
+            self._close(name)
+        if not descent.used.isdisjoint(leaving):  # else they were left over from another job
+            descent.crowded_bytes = self.budget_bytes or 0
+            descent.note_turns(
+                card,
+                made_room=leaving,
+                unpinned=unpinned,
+                reason=said,
+                need_bytes=need_bytes,
+                free_bytes=free_bytes,
+            )
+        return True
+
+    def _watched(
+        self, card: ModelCard, call: Callable[[Any], T], adapter: Any, pixels: int, descent: Descent
+    ) -> T:
+        """Return `call(adapter)`; learn what it took of the card, and count that for the job."""
+        reading = self.memory.reading
+        unknown = pixels and reading is not None and not self.costs.is_measured(card)
+        if reading and unknown:
+            used_bytes, peak_bytes = reading.used_bytes, reading.peak_bytes()
+        result = call(adapter)
+        if reading and unknown and (peak := reading.peak_bytes()) > peak_bytes:
+            self.costs.learn(card, pixels, peak - used_bytes)
+        working_bytes = self.costs.working_bytes(card, pixels)
+        descent.peak_bytes = max(descent.peak_bytes, self.held_bytes + working_bytes)
+        return result
+
+    def _lend(self, card: ModelCard, descent: Descent, *, on_card: bool) -> Opened:
+        opened = self._opened.get(card.name)
+        if opened and card.runtime in ON_THE_CARD and opened.on_card != (on_card and self.has_card):
             self._close(card.name)
             opened = None
         if opened is None:
-            opened = self._opened[card.name] = self._open(card, on_card=on_card)
-            log.info("opened %s", card.name)
-        return opened.adapter
-
-    def _open(self, card: ModelCard, *, on_card: bool) -> Opened:
-        if card.runtime == "none":
-            return Opened(card.open())
-        path = locate(card)
-        if card.runtime == "file":
-            return Opened(card.open(path))
-        if on_card and self._emulated:
-            taken = self._emulated.open(path, frees_shape=card.frees_shape)
-            return Opened(card.open(taken), on_card, taken.close)
-        return Opened(card.open(self._open_network(card, path, on_card=on_card)), on_card)
-
-    def _open_network(self, card: ModelCard, path: Path, *, on_card: bool) -> OnnxNetwork:
-        try:
-            return OnnxNetwork(
-                path,
-                provider=self._provider if on_card else "cpu",
-                device_id=self._device_id,
-                frees_shape=card.frees_shape,
+            opened = self._opened[card.name] = self._opener.open(
+                card, on_card=on_card and self.has_card
             )
-        except DeviceError as error:
-            if self._asked != "auto" or self._provider == "cpu":
-                raise
-            self.card_trouble = error
-        self._provider = "cpu"
-        return self._open_network(card, path, on_card=on_card)
+            descent.loads[card.name] += 1
+            log.info("opened %s", card.name)
+        if opened.network:
+            opened.network.shrinks = self.level != "ok"
+        return opened
 
     def _close(self, name: str) -> None:
         opened = self._opened.pop(name, None)
         if opened:
             opened.release()
+            log.info("closed %s", name)
         del opened
         gc.collect()
-
-    def _close_others(self, card: ModelCard) -> list[str]:
-        """Close what else is on the card; return the names."""
-        others = [
-            name for name, opened in self._opened.items() if name != card.name and opened.on_card
-        ]
-        for name in others:
-            self._close(name)
-        return others
 
     def __enter__(self) -> Self:
         return self
@@ -185,3 +366,14 @@ class Registry:
         trace: TracebackType | None,
     ) -> None:
         self.release_all()
+
+
+def _reading(provider: ExecutionProvider, device_id: int) -> DriverReading | None:
+    """Return what the driver shows of the card; None where there is no driver to ask."""
+    if provider != "cuda":
+        return None
+    try:
+        return DriverReading(device_id)
+    except pynvml.NVMLError as error:
+        log.info("the card's memory cannot be read: %s", error)
+        return None

@@ -7,9 +7,11 @@ outside an arena: the CUDA context, cuDNN's workspaces, a driver that spills int
 
 import ctypes
 import gc
+import json
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,22 +20,28 @@ from facefusion_ui.registry.backends import load_runtime
 from facefusion_ui.registry.graphs import read_graph
 from facefusion_ui.registry.oom import is_oom
 
+if TYPE_CHECKING:
+    from onnx import ModelProto, TensorProto
+
 SMALL_ELEMENTS = 1024  # tensors up to this size stay outside: shapes and constants
 GRID_BYTES = 256  # what the arena rounds each tensor up to
+FILE = "graph.onnx"
+NOWHERE = "taken"  # an empty file, for weights that are not to be read again
 COPIED = {1: np.dtype(np.float32), 10: np.dtype(np.float16)}  # ONNX's numbers of the types counted
 
 
 class VirtualCard:
-    """Emulates a card of `capacity_bytes`.
+    """Emulates a card of `total_bytes`.
 
     ONNX Runtime keeps one shared arena per process: networks opened later, on another card, use
     that card's; those already open keep theirs.
     """
 
-    def __init__(self, capacity_bytes: int) -> None:
+    def __init__(self, total_bytes: int) -> None:
         ort = load_runtime()
         self._ort = ort
-        self.capacity_bytes = capacity_bytes
+        self.total_bytes = total_bytes
+        self.name = "emulated"
         self.used_bytes = 0
         self._taken: list[Any] = []
         memory = ort.OrtMemoryInfo(
@@ -42,7 +50,7 @@ class VirtualCard:
         same_as_requested = 1
         # Off its grid: the arena counts what is left in unsigned numbers, and a card that is full
         # to the byte would count as endless.
-        cap_bytes = capacity_bytes // GRID_BYTES * GRID_BYTES - 1
+        cap_bytes = total_bytes // GRID_BYTES * GRID_BYTES - 1
         arena = {"max_mem": cap_bytes, "arena_extend_strategy": same_as_requested}
         ort.create_and_register_allocator(memory, ort.OrtArenaCfg(arena))
         self._copiers = {
@@ -57,7 +65,7 @@ class VirtualCard:
     @property
     def free_bytes(self) -> int:
         """What weights and other programs have left of the card."""
-        return self.capacity_bytes - self.used_bytes
+        return self.total_bytes - self.used_bytes
 
     def open(self, path: Path, *, frees_shape: bool = False) -> "CardNetwork":
         """Open the network at `path` with its weights on the card.
@@ -79,29 +87,74 @@ class VirtualCard:
             kept += [on_card, view]
             options.add_initializer(tensor.name, view)
             taken_bytes += array.nbytes
-        session = self._ort.InferenceSession(
-            model.SerializeToString(), options, providers=["CPUExecutionProvider"]
-        )
+            _point_nowhere(tensor)
+        try:
+            session = self._session(model, options)
+        except Exception as error:
+            if "External initializer" not in str(error):
+                raise
+            session = None
+        if session is None:  # an optimisation wanted to read the weights itself
+            session = self._session(read_graph(path, frees_shape=frees_shape), options)
         self.used_bytes += taken_bytes
         return CardNetwork(self, session, kept, self._shrink, taken_bytes)
 
+    def _session(self, model: "ModelProto", options: Any) -> Any:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / FILE
+            (Path(folder) / NOWHERE).touch()
+            path.write_bytes(model.SerializeToString())
+            return self._ort.InferenceSession(
+                str(path), options, providers=["CPUExecutionProvider"]
+            )
+
+    def peak_bytes(self) -> int:
+        """Return the most that was ever in use, by the arena's own account.
+
+        The account is in the profile of any network that runs in the arena.
+        """
+        options = self._options()
+        options.enable_profiling = True
+        with tempfile.TemporaryDirectory() as folder:
+            options.profile_file_prefix = str(Path(folder) / "profile")
+            probe = self._ort.InferenceSession(
+                _identity(1), options, providers=["CPUExecutionProvider"]
+            )
+            probe.run(["b"], {"a": np.zeros(1, np.float32)})
+            events = json.loads(Path(probe.end_profiling()).read_text(encoding="utf-8"))
+        return max(int(event.get("args", {}).get("mem_in_use_peak", 0)) for event in events)
+
+    def hold(self, wanted_bytes: int) -> "Held":
+        """Take memory until it is closed, for what does not live in ONNX Runtime.
+
+        Raises:
+            Exception: ONNX Runtime's own, when there is not so much.
+        """
+        copy, _ = self._put(np.zeros(max(1, wanted_bytes // 4), np.float32))
+        return Held(self, copy, wanted_bytes)
+
     def take_away(self, wanted_bytes: int) -> int:
-        """Take memory for good, as another program would: what is wanted, or most of what is left.
+        """Take memory as another program would: what is wanted, or most of what is left.
 
         Returns:
             The bytes taken.
         """
         while wanted_bytes > GRID_BYTES:
             try:
-                self._taken.append(self._put(np.zeros(wanted_bytes // 4, np.float32)))
+                self._taken.append(self.hold(wanted_bytes))
             except Exception as error:
                 if not is_oom(error):
                     raise
                 wanted_bytes = wanted_bytes * 3 // 4
             else:
-                self.used_bytes += wanted_bytes
                 return wanted_bytes
         return 0
+
+    def give_back(self) -> None:
+        """Give back all that was taken away."""
+        for held in self._taken:
+            held.close()
+        self._taken.clear()
 
     def trim(self) -> None:
         """Give the arena's unused regions back, as closing a session does on a card."""
@@ -127,6 +180,22 @@ class VirtualCard:
         level = self._ort.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
         options.graph_optimization_level = level
         return options
+
+
+class Held:
+    """Memory of the card that somebody else has."""
+
+    def __init__(self, card: VirtualCard, copy: Any, taken_bytes: int) -> None:
+        self._card = card
+        self._copy = copy
+        self._taken_bytes = taken_bytes
+        card.used_bytes += taken_bytes
+
+    def close(self) -> None:
+        """Give it back."""
+        self._copy = None
+        self._card.used_bytes -= self._taken_bytes
+        self._card.trim()
 
 
 class CardNetwork:
@@ -155,6 +224,17 @@ class CardNetwork:
         self._kept.clear()
         self._card.used_bytes -= self._taken_bytes
         self._card.trim()
+
+
+def _point_nowhere(tensor: "TensorProto") -> None:
+    """Drop the data of `tensor`, which the session is given on the card."""
+    from onnx import TensorProto
+
+    for field in ("raw_data", "float_data", "int32_data"):
+        tensor.ClearField(field)
+    tensor.data_location = TensorProto.EXTERNAL
+    entry = tensor.external_data.add()
+    entry.key, entry.value = "location", NOWHERE
 
 
 def _identity(kind: int) -> bytes:

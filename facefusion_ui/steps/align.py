@@ -67,11 +67,13 @@ def align(frame: Frame, face: Face, template: Template, size_px: int) -> Aligned
         template: "region" cuts the face's own rectangle at the frame's scale, pixels beyond the
             frame's border repeated; it needs `face.landmarks`. The others turn and scale the five
             points onto the template's.
-        size_px: side of the crop; not used by "region".
+        size_px: side of the crop; for "region" its long edge at most, 0: the frame's own scale.
     """
     if template == "region":
         to_crop, size_wh = _region(face)
         crop = _cut(frame, to_crop, size_wh)
+        if 0 < size_px < max(size_wh):
+            crop, to_crop = _shrunk(crop, to_crop, size_px)
     else:
         to_crop = estimate(face.points, template, size_px)
         crop = _warp(frame, to_crop, size_px)
@@ -162,6 +164,18 @@ def _cut(frame: Frame, to_crop: Affine, size_wh: tuple[int, int]) -> Crop:
     columns = np.clip(np.arange(x, x + size_wh[0]), 0, width - 1)
     rows = np.clip(np.arange(y, y + size_wh[1]), 0, height - 1)
     return frame[rows[:, None], columns]
+
+
+def _shrunk(crop: Crop, to_crop: Affine, size_px: int) -> tuple[Crop, Affine]:
+    """Shrink a crop until its long edge is `size_px`."""
+    height, width = crop.shape[:2]
+    shrink = size_px / max(height, width)
+    size_wh = (max(1, round(width * shrink)), max(1, round(height * shrink)))
+    fx, fy = size_wh[0] / width, size_wh[1] / height
+    # pixel centres: small = (full + 0.5) * f - 0.5
+    small = np.asarray([[fx, 0, 0.5 * fx - 0.5], [0, fy, 0.5 * fy - 0.5]], np.float32)
+    shrunk = np.asarray(cv2.resize(crop, size_wh, interpolation=cv2.INTER_AREA), np.uint8)
+    return shrunk, (small @ np.vstack([to_crop, [0, 0, 1]])).astype(np.float32)
 
 
 def _warp(frame: Frame, to_crop: Affine, size_px: int) -> Crop:

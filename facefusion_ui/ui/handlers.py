@@ -22,11 +22,12 @@ from numpy.typing import NDArray
 
 from facefusion_ui.arrays import Frame
 from facefusion_ui.errors import FaceFusionError, InputError
-from facefusion_ui.events import Done, Event, FrameReady, Progress, SteppedDown, Warned
+from facefusion_ui.events import Done, Event, FrameReady, Progress
 from facefusion_ui.media.clip import open_reader, output_suffix
 from facefusion_ui.media.image import read_picture
 from facefusion_ui.media.info import MediaInfo
 from facefusion_ui.media.probe import probe
+from facefusion_ui.notices import SteppedDown, SteppedUp, Warned
 from facefusion_ui.processor.jobs import run_job
 from facefusion_ui.registry.registry import Registry
 from facefusion_ui.settings import Settings, make_settings
@@ -120,6 +121,10 @@ def swap(
             for event in events:
                 if isinstance(event, (Warned, SteppedDown)):
                     notes.append(note_html("warning", event.message, event.hint))
+                    view = replace(view, messages="".join(notes))
+                    yield view
+                elif isinstance(event, SteppedUp):
+                    notes.append(note_html("note", event.message, ""))
                     view = replace(view, messages="".join(notes))
                     yield view
                 elif isinstance(event, FrameReady):

@@ -204,9 +204,12 @@ def test_a_trembling_face_reaches_the_swapper_steadied(
         np.clip(astronaut + grain.normal(0, 12, astronaut.shape), 0, 255).astype(np.uint8)
         for _ in range(12)
     ]
+    recipe.source = read.value.value
     alone = []
     for frame in frames:
-        recipe.apply(frame, read.value.value, None)
+        chunk = recipe.take([frame])
+        list(recipe.work(chunk))
+        list(recipe.finish(chunk))
         face = recipe.analyser.find(frame)[0]
         alone.append(recipe.analyser.with_landmarks(frame, face).landmarks)
     steadied = registry.run(watcher, lambda adapter: adapter.seen[-12:])

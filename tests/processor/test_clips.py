@@ -11,7 +11,8 @@ import pytest
 from PIL import Image
 
 from facefusion_ui.errors import NoFaceError
-from facefusion_ui.events import Done, FrameReady, Progress, Warned
+from facefusion_ui.events import Done, FrameReady, Progress
+from facefusion_ui.notices import Warned
 from facefusion_ui.media.clip import open_reader
 from facefusion_ui.media.probe import probe
 from facefusion_ui.processor.frame import Recipe
@@ -203,10 +204,14 @@ def test_a_frame_that_repeats_is_not_worked_on_twice(registry, astronaut, hopper
     reading = read_source(settings, recipe.swapper, recipe.analyser, record)
     with pytest.raises(StopIteration) as finished:
         next(reading)
-    first = recipe.apply(astronaut, finished.value.value, None)
-    again = recipe.apply(astronaut.copy(), finished.value.value, None)
+    recipe.source = finished.value.value
+    chunk = recipe.take([astronaut, astronaut.copy()])
+    list(recipe.work(chunk))
+    first, again = recipe.finish(chunk)
+    (later,) = recipe.finish(recipe.take([astronaut.copy()]))
     assert again is first
-    assert (record.frames, record.faces_swapped) == (2, 2)
+    assert later is first
+    assert (record.frames, record.faces_swapped) == (3, 3)
 
 
 def test_memory_does_not_follow_the_length_of_a_clip(registry, tmp_path, clip, hopper_path) -> None:

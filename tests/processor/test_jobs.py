@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from facefusion_ui.errors import InputError, NoFaceError, OutputError, SettingsError
-from facefusion_ui.events import Done, FrameReady, Warned
+from facefusion_ui.events import Done, FrameReady
+from facefusion_ui.notices import Warned
 from facefusion_ui.processor.jobs import run_job
 from facefusion_ui.registry.registry import Registry
 from facefusion_ui.settings import make_settings

@@ -14,9 +14,10 @@ from onnx import TensorProto, helper, numpy_helper
 
 from facefusion_ui.cards import Licence, ModelCard, Weights
 from facefusion_ui.errors import OutOfMemoryError
-from facefusion_ui.events import FrameReady, SteppedDown
+from facefusion_ui.events import FrameReady
+from facefusion_ui.notices import SteppedDown
 from facefusion_ui.processor.jobs import run_job
-from facefusion_ui.registry import registry as registry_module
+from facefusion_ui.registry import opening
 from facefusion_ui.registry.ladder import LADDER, Descent, LeftOut, ladder_of
 from facefusion_ui.registry.oom import is_oom
 from facefusion_ui.registry.registry import Registry
@@ -65,10 +66,8 @@ class AddOne:
 def model(tmp_path, monkeypatch):
     """Make a card of a network with that many megabytes of weights."""
     paths: dict[str, Path] = {}
-    locate = registry_module.locate
-    monkeypatch.setattr(
-        registry_module, "locate", lambda card: paths.get(card.name) or locate(card)
-    )
+    locate = opening.locate
+    monkeypatch.setattr(opening, "locate", lambda card: paths.get(card.name) or locate(card))
 
     def make(name: str, weights_mb: float, *, task="face_swapper", dtype=np.float32) -> ModelCard:
         paths[name] = make_network(tmp_path / f"{name}.onnx", weights_mb, dtype)
@@ -120,7 +119,8 @@ def test_weights_count_on_the_card_in_single_and_half_precision(model, tmp_path)
 
 
 def test_other_models_make_room_first_and_come_back(model) -> None:
-    descent, first, second = Descent(), model("first", 6), model("second", 6)
+    descent = Descent()
+    first, second = (model(name, 6, task="face_recognizer") for name in ("first", "second"))
     with Registry(("cpu",), emulate_bytes=10 * MB) as registry:
         for card in (first, second, first):
             assert run(registry, card, descent).tolist() == [1] * 8
@@ -242,7 +242,7 @@ def test_any_order_of_calls_ends_right_and_within_the_card(model, capacity_mb, c
         for index, count in calls:
             card = cards[index]
             assert run(registry, card, descent, count).tolist() == [1] * count
-            assert registry._emulated.free_bytes >= 0
+            assert registry.free_bytes >= 0
 
 
 def test_a_job_on_a_tiny_card_ends_whole_and_tells_each_step(

@@ -49,8 +49,8 @@ def card_of(name: str, **kwargs) -> ModelCard:
 def test_a_model_is_opened_once_and_released_for_good() -> None:
     tool = card_of("tool")
     with Registry(("cpu",)) as registry:
-        first = registry.run(tool, weakref.ref)
-        assert registry.run(tool, weakref.ref) is first
+        first = registry.run(tool, lambda adapter: weakref.ref(adapter.memory))
+        assert registry.run(tool, lambda adapter: weakref.ref(adapter.memory)) is first
     gc.collect()
     assert first() is None
 
@@ -60,7 +60,7 @@ def test_models_are_released_after_an_error_too() -> None:
     seen = []
 
     def fail(adapter: Tool) -> None:
-        seen.append(weakref.ref(adapter))
+        seen.append(weakref.ref(adapter.memory))
         raise ValueError("broken frame")
 
     with pytest.raises(ValueError, match="broken frame"), Registry(("cpu",)) as registry:

@@ -1,0 +1,92 @@
+"""Opening models: which runtime, which device, and what is given back when they are closed."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from facefusion_ui.cards import ModelCard
+from facefusion_ui.errors import DeviceError
+from facefusion_ui.registry.backends import OnnxNetwork
+from facefusion_ui.registry.costs import weights_bytes
+from facefusion_ui.registry.device import choose_provider
+from facefusion_ui.registry.virtual_card import VirtualCard
+from facefusion_ui.registry.weights import locate
+from facefusion_ui.settings import ExecutionProvider
+
+
+@dataclass
+class Opened:
+    """An open model. `on_card`: it takes the card's memory; `release` gives back what it took."""
+
+    card: ModelCard
+    adapter: Any
+    on_card: bool = False
+    network: OnnxNetwork | None = None
+    release: Callable[[], None] = lambda: None
+    leases: int = 0
+    used_s: float = field(default_factory=time.monotonic)
+
+    @property
+    def bytes(self) -> int:
+        """What its weights take."""
+        return weights_bytes(self.card)
+
+
+class Opener:
+    """Opens models on the device that was asked for.
+
+    Attributes:
+        provider: what networks run on.
+        emulated: the card that stands in place of a real one.
+        trouble: why the card that `auto` found is not used; None while all is well.
+    """
+
+    def __init__(
+        self, asked: ExecutionProvider, device_id: int, emulated: VirtualCard | None
+    ) -> None:
+        self._asked = asked
+        self._device_id = device_id
+        self.provider = choose_provider(asked)
+        self.emulated = emulated
+        self.trouble: DeviceError | None = None
+
+    @property
+    def has_card(self) -> bool:
+        """Whether networks have memory of their own, beside the system's."""
+        return self.emulated is not None or self.provider != "cpu"
+
+    def open(self, card: ModelCard, *, on_card: bool) -> Opened:
+        """Open `card`'s model, `on_card` or on the processor.
+
+        Raises:
+            ModelError: the weights are missing or are not what the card says.
+            DeviceError: the asked provider does not run here.
+            Exception: the runtime's own, when memory runs out.
+        """
+        if card.runtime == "none":
+            return Opened(card, card.open())
+        path = locate(card)
+        if card.runtime == "file":
+            return Opened(card, card.open(path))
+        if on_card and self.emulated:
+            taken = self.emulated.open(path, frees_shape=card.frees_shape)
+            return Opened(card, card.open(taken), on_card, release=taken.close)
+        network = self._open_network(card, path, on_card=on_card)
+        return Opened(card, card.open(network), on_card and self.has_card, network)
+
+    def _open_network(self, card: ModelCard, path: Path, *, on_card: bool) -> OnnxNetwork:
+        try:
+            return OnnxNetwork(
+                path,
+                provider=self.provider if on_card else "cpu",
+                device_id=self._device_id,
+                frees_shape=card.frees_shape,
+            )
+        except DeviceError as error:
+            if self._asked != "auto" or self.provider == "cpu":
+                raise
+            self.trouble = error
+        self.provider = "cpu"
+        return self._open_network(card, path, on_card=on_card)

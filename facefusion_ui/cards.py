@@ -16,6 +16,8 @@ Task = Literal[
     "frame_enhancer",
 ]
 
+Need = Literal["landmarks", "embedding"]
+
 Template = Literal[
     "region", "arcface_112_v1", "arcface_112_v2", "arcface_128", "ffhq_512", "mtcnn_512"
 ]
@@ -73,6 +75,11 @@ class ModelCard:
     frees_shape: bool = False
     template: Template = "region"
     size_px: int = 0
-    needs: frozenset[Literal["landmarks", "embedding"]] = frozenset()
+    needs: frozenset[Need] = frozenset()
     metric: Literal["euclidean", "cosine"] = "cosine"
     scale: int = 1
+
+    @property
+    def all_needs(self) -> frozenset[Need]:
+        """What the model and its template must know of a face besides the five points."""
+        return self.needs | {"landmarks"} if self.template == "region" else self.needs

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from facefusion_ui.arrays import Frame
+from facefusion_ui.cards import Need
 from facefusion_ui.faces import Face
 from facefusion_ui.processor.plan import network_pixels
 from facefusion_ui.processor.record import Record
@@ -60,16 +61,20 @@ class Analyser:
         return replace(face, embedding=embedding)
 
     def described(
-        self, frames: Sequence[Frame], faces: Sequence[Face], *, embedding: bool
+        self, frames: Sequence[Frame], faces: Sequence[Face], needs: frozenset[Need]
     ) -> list[Face]:
-        """Return `faces`, one of each of `frames`, with landmarks and, if asked for, embedding."""
-        pairs = list(zip(frames, faces, strict=True))
-        described = [self.with_landmarks(*pair) for pair in pairs]
-        self._record.end_stage(self.landmarker)
-        if embedding:
-            pairs = list(zip(frames, described, strict=True))
-            described = [self.with_embedding(*pair) for pair in pairs]
-            self._record.end_stage(self.recognizer)
+        """Return `faces`, one of each of `frames`, with what is needed of them."""
+        described = list(faces)
+        with_landmarks = "landmarks" in needs or (
+            "embedding" in needs and "landmarks" in self.recognizer.needs
+        )
+        for wanted, describe, model in (
+            (with_landmarks, self.with_landmarks, self.landmarker),
+            ("embedding" in needs, self.with_embedding, self.recognizer),
+        ):
+            if wanted:
+                described = [describe(*pair) for pair in zip(frames, described, strict=True)]
+                self._record.end_stage(model)
         return described
 
     def distance(self, a: Face, b: Face) -> float:

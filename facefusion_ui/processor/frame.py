@@ -156,12 +156,8 @@ class Recipe:
     def _describing(self) -> list[Stage]:
         """Return the stages for what must be known of a face; nothing else is asked for."""
         used = [model for model in (self.swapper, self._enhancer) if model]
-        needs = {need for model in used for need in model.needs}
-        landmarks = (
-            "landmarks" in needs
-            or any(model.template == "region" for model in used)
-            or "area" in self._settings.face_mask_types
-        )
+        needs = {need for model in used for need in model.all_needs}
+        landmarks = "landmarks" in needs or "area" in self._settings.face_mask_types
         embedding = "embedding" in needs or self._settings.face_selector_mode == "reference"
         marking = Stage(self.analyser.landmarker, self._mark)
         naming = Stage(self.analyser.recognizer, self._name)

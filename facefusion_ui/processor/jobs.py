@@ -170,7 +170,7 @@ def _swap_frames(job: Job, reader: Reader, writer: Writer) -> Iterator[Event]:
         for share in job.recipe.work(chunk):
             yield from record.steps()
             if plan.chunk_frames > 1:
-                reached = record.frames + int(share * len(chunk.repeats))
+                reached = record.frames + share * len(chunk.repeats)
                 yield _progress(reached, total, record.elapsed_s - start_s)
         for frame in job.recipe.finish(chunk):
             with record.stage("write"):
@@ -220,9 +220,10 @@ def exact_rate(fps: float | None) -> Fraction | None:
     return Fraction(fps).limit_denominator(1001)
 
 
-def _progress(done: int, total: int, spent_s: float) -> Progress:
+def _progress(done: float, total: int, spent_s: float) -> Progress:
+    """Return how far the clip is; frames of a chunk that are half worked on count as half."""
     fps = done / max(spent_s, 1e-6)
-    return Progress(done=done, total=total, fps=fps, left_s=(total - done) / fps)
+    return Progress(done=int(done), total=total, fps=fps, left_s=(total - done) / max(fps, 1e-6))
 
 
 def _check_found(job: Job) -> None:

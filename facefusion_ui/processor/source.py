@@ -49,7 +49,7 @@ def read_source(
             )
         faces.append(max(found, key=lambda face: float(np.prod(face.box[2:] - face.box[:2]))))
     record.end_stage(analyser.detector)
-    faces = analyser.described(frames, faces, embedding="embedding" in swapper.needs)
+    faces = analyser.described(frames, faces, swapper.all_needs)
     portraits = tuple(Portrait(*pair) for pair in zip(frames, faces, strict=True))
     return Source(portraits, _mean(faces))
 
@@ -70,7 +70,7 @@ def find_reference(settings: Settings, analyser: Analyser, record: Record, frame
         )
     record.end_stage(analyser.detector)
     chosen = [faces[settings.reference_face_position]]
-    (face,) = analyser.described([frame], chosen, embedding=True)
+    (face,) = analyser.described([frame], chosen, frozenset({"embedding"}))
     return face
 
 

@@ -66,8 +66,11 @@ class DriverReading:
         """What all programs use now."""
         return self.total_bytes - self.free_bytes
 
-    def peak_bytes(self) -> int:
-        """Return what is used now: what a run has taken stays with its session."""
+    def begin(self) -> None:
+        """Begin to watch what is used."""
+
+    def most_bytes(self) -> int:
+        """Return the most that was used since `begin`: what a run has taken its session keeps."""
         return self.used_bytes
 
 

@@ -51,6 +51,7 @@ class Opener:
         self.provider = choose_provider(asked)
         self.emulated = emulated
         self.trouble: DeviceError | None = None
+        self._paths: dict[str, Path] = {}  # of weights that were checked
 
     @property
     def has_card(self) -> bool:
@@ -67,7 +68,8 @@ class Opener:
         """
         if card.runtime == "none":
             return Opened(card, card.open())
-        path = locate(card)
+        path = self._paths.get(card.name) or locate(card)
+        self._paths[card.name] = path
         if card.runtime == "file":
             return Opened(card, card.open(path))
         if on_card and self.emulated:

@@ -24,6 +24,7 @@ from facefusion_ui.registry.virtual_card import VirtualCard
 from facefusion_ui.settings import ExecutionProvider
 
 T = TypeVar("T")
+HOPELESS = 1.1  # times the card's memory: a need that is not worth a try
 PINNED: frozenset[Task] = frozenset({"face_swapper"})  # closed last of all
 log = logging.getLogger(__name__)
 
@@ -215,6 +216,7 @@ class Registry:
                 uses_card = self.uses_card(card, rung)
                 seen = rung.pixels(card, pixels)
                 said = self._foresee(card, seen, descent) if uses_card else None
+                foreseen = said is not None
                 if said is None:
                     free_bytes = self.free_bytes
                     try:
@@ -228,10 +230,11 @@ class Registry:
                 # Outside the handler: an error that is still held keeps what it saw in memory.
                 self._close(card.name)
                 need = self.costs.need_bytes(card, seen) if uses_card else None
-                if self._make_room(card, descent, need, said):
-                    continue
-                if uses_card and seen and self.free_bytes is not None:
-                    self.costs.learn_failure(card, seen, self.free_bytes)
+                if not foreseen:
+                    if self._make_room(card, descent, need, said, on_card=uses_card):
+                        continue
+                    if uses_card and seen and self.free_bytes is not None:
+                        self.costs.learn_failure(card, seen, self.free_bytes)
                 descent.step_down(
                     card, reason=said, pixels=pixels, need_bytes=need, free_bytes=self.free_bytes
                 )
@@ -266,15 +269,18 @@ class Registry:
 
     def _foresee(self, card: ModelCard, pixels: int, descent: Descent) -> str | None:
         """Make room for a run of `card` on the card; say why not even that will do."""
-        budget = self.budget_bytes
-        if budget is not None and pixels and self.costs.is_too_big(card, pixels, budget):
+        budget, need = self.budget_bytes, self.costs.need_bytes(card, pixels)
+        if budget is None:
+            return None
+        if pixels and self.costs.is_too_big(card, pixels, budget):
             return f"did not fit before in as much as {budget / 1e6:.0f} MB"
-        need = self.costs.need_bytes(card, pixels)
+        if need > HOPELESS * budget:
+            return f"needs {need / 1e6:.0f} MB of {budget / 1e6:.0f} MB"
         opened = self._opened.get(card.name)
         missing = need - (opened.bytes if opened and opened.on_card else 0)
         while (free := self.free_bytes) is not None and missing > free:
             said = f"needs {missing / 1e6:.0f} MB, {free / 1e6:.0f} MB are free"
-            if not self._make_room(card, descent, need, said, at_once=False):
+            if not self._make_room(card, descent, need, said, on_card=True, at_once=False):
                 return said if self.memory.spills else None
         return None
 
@@ -285,9 +291,12 @@ class Registry:
         need_bytes: int | None,
         said: str,
         *,
+        on_card: bool,
         at_once: bool = True,
     ) -> bool:
-        """Close others on the card: the longest unused first, or all `at_once`; the generator last.
+        """Close others where the model is to run, `on_card` or in the system's memory.
+
+        The longest unused goes first, or all go `at_once`; the generator goes last.
 
         Returns:
             Whether there was anybody to close.
@@ -295,7 +304,7 @@ class Registry:
         others = sorted(
             (opened.card.task in PINNED, opened.used_s, name)
             for name, opened in self._opened.items()
-            if name != card.name and opened.on_card and not opened.leases
+            if name != card.name and opened.on_card == on_card and not opened.leases
         )
         if not others:
             return False
@@ -323,12 +332,14 @@ class Registry:
     ) -> T:
         """Return `call(adapter)`; learn what it took of the card, and count that for the job."""
         reading = self.memory.reading
-        unknown = pixels and reading is not None and not self.costs.is_measured(card)
-        if reading and unknown:
-            used_bytes, peak_bytes = reading.used_bytes, reading.peak_bytes()
-        result = call(adapter)
-        if reading and unknown and (peak := reading.peak_bytes()) > peak_bytes:
-            self.costs.learn(card, pixels, peak - used_bytes)
+        if reading and pixels and not self.costs.is_measured(card):
+            used_bytes = reading.used_bytes
+            reading.begin()
+            result = call(adapter)
+            if reading.most_bytes() > used_bytes:
+                self.costs.learn(card, pixels, reading.most_bytes() - used_bytes)
+        else:
+            result = call(adapter)
         working_bytes = self.costs.working_bytes(card, pixels)
         descent.peak_bytes = max(descent.peak_bytes, self.held_bytes + working_bytes)
         return result

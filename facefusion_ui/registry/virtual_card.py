@@ -31,7 +31,7 @@ COPIED = {1: np.dtype(np.float32), 10: np.dtype(np.float16)}  # ONNX's numbers o
 
 
 class VirtualCard:
-    """Emulates a card of `total_bytes`.
+    """Emulates a card of `total_bytes`; the most that was ever used of it is in `peak_bytes`.
 
     ONNX Runtime keeps one shared arena per process: networks opened later, on another card, use
     that card's; those already open keep theirs.
@@ -43,6 +43,8 @@ class VirtualCard:
         self.total_bytes = total_bytes
         self.name = "emulated"
         self.used_bytes = 0
+        self.peak_bytes = 0
+        self._most_bytes = 0
         self._taken: list[Any] = []
         memory = ort.OrtMemoryInfo(
             "Cpu", ort.OrtAllocatorType.ORT_ARENA_ALLOCATOR, 0, ort.OrtMemType.DEFAULT
@@ -97,7 +99,7 @@ class VirtualCard:
         if session is None:  # an optimisation wanted to read the weights itself
             session = self._session(read_graph(path, frees_shape=frees_shape), options)
         self.used_bytes += taken_bytes
-        return CardNetwork(self, session, kept, self._shrink, taken_bytes)
+        return CardNetwork(self, session, kept, taken_bytes)
 
     def _session(self, model: "ModelProto", options: Any) -> Any:
         with tempfile.TemporaryDirectory() as folder:
@@ -108,8 +110,16 @@ class VirtualCard:
                 str(path), options, providers=["CPUExecutionProvider"]
             )
 
-    def peak_bytes(self) -> int:
-        """Return the most that was ever in use, by the arena's own account.
+    def begin(self) -> None:
+        """Begin to watch what is used."""
+        self._most_bytes = self.used_bytes
+
+    def most_bytes(self) -> int:
+        """Return the most that was used since `begin`."""
+        return self._most_bytes
+
+    def note(self) -> None:
+        """Note what the arena holds now, by its own account, before it gives anything back.
 
         The account is in the profile of any network that runs in the arena.
         """
@@ -122,7 +132,9 @@ class VirtualCard:
             )
             probe.run(["b"], {"a": np.zeros(1, np.float32)})
             events = json.loads(Path(probe.end_profiling()).read_text(encoding="utf-8"))
-        return max(int(event.get("args", {}).get("mem_in_use_peak", 0)) for event in events)
+        held = max(int(event.get("args", {}).get("mem_arena_held", 0)) for event in events)
+        self._most_bytes = max(self._most_bytes, held)
+        self.peak_bytes = max(self.peak_bytes, held)
 
     def hold(self, wanted_bytes: int) -> "Held":
         """Take memory until it is closed, for what does not live in ONNX Runtime.
@@ -201,13 +213,10 @@ class Held:
 class CardNetwork:
     """A network on a `VirtualCard`; implements `contracts.Network`."""
 
-    def __init__(
-        self, card: VirtualCard, session: Any, kept: list[Any], run_options: Any, taken_bytes: int
-    ) -> None:
+    def __init__(self, card: VirtualCard, session: Any, kept: list[Any], taken_bytes: int) -> None:
         self._card = card
         self._session = session
         self._kept = kept
-        self._run_options = run_options
         self._taken_bytes = taken_bytes
 
     @property
@@ -215,8 +224,10 @@ class CardNetwork:
         return {node.name: tuple(node.shape) for node in self._session.get_inputs()}
 
     def __call__(self, feeds: Mapping[str, NDArray[np.generic]]) -> list[NDArray[np.float32]]:
-        outputs = self._session.run(None, dict(feeds), self._run_options)
-        return [np.array(output) for output in outputs]
+        outputs = [np.array(output) for output in self._session.run(None, dict(feeds))]
+        self._card.note()
+        self._card.trim()
+        return outputs
 
     def close(self) -> None:
         """Give the weights' memory back; the network cannot run any more."""

@@ -12,9 +12,9 @@ from PIL import Image
 
 from facefusion_ui.errors import NoFaceError
 from facefusion_ui.events import Done, FrameReady, Progress
-from facefusion_ui.notices import Warned
 from facefusion_ui.media.clip import open_reader
 from facefusion_ui.media.probe import probe
+from facefusion_ui.notices import Warned
 from facefusion_ui.processor.frame import Recipe
 from facefusion_ui.processor.jobs import run_job
 from facefusion_ui.processor.record import Record

@@ -263,7 +263,7 @@ def test_a_job_on_a_tiny_card_ends_whole_and_tells_each_step(
     assert [(step.stage, step.rung) for step in report.steps_down] == [
         ("face_detector", "half input")
     ]
-    assert "smaller than requested" in report.steps_down[0].reason
+    assert report.steps_down[0].reason == "needs 57 MB of 32 MB"
 
     plain = made.model_copy(
         update={

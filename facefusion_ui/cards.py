@@ -55,6 +55,7 @@ class ModelCard:
             for libraries that read their own format), or nothing ("none").
         bytes_per_pixel: memory that a run takes beside the weights, for each pixel of the network's
             input; from a profile of ONNX Runtime on the processor, where it is linear.
+        half: name of the card of the same network in half precision, if there is one.
         halo_px: how far around a tile the network looks; None: it cannot work in tiles.
         frees_shape: the file fixes its inputs' batch and size, though the network takes any.
         template, size_px: how the crop is cut; size 0 means the frame's own scale.
@@ -71,6 +72,7 @@ class ModelCard:
     runtime: Literal["onnx", "file", "none"] = "none"
     weights: Weights | None = None
     bytes_per_pixel: float = 0.0
+    half: str | None = None
     halo_px: int | None = None
     frees_shape: bool = False
     template: Template = "region"

@@ -45,3 +45,12 @@ class SteppedUp:
     rung: str
     free_bytes: int | None
     message: str
+
+
+def told_bytes(count: int) -> str:
+    """Return a size as people say it.
+
+    >>> told_bytes(7_304_518), told_bytes(1_614_656_396)
+    ('7 MB', '1.61 GB')
+    """
+    return f"{count / 1e9:.2f} GB" if count >= 1e9 else f"{count / 1e6:.0f} MB"

@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import BaseModel
 
 from facefusion_ui.cards import Task
+from facefusion_ui.notices import told_bytes
 
 
 class PlannedStage(BaseModel):
@@ -44,19 +45,18 @@ class Plan(BaseModel):
         """Names of the models that are closed after their stage."""
         return frozenset(stage.model for stage in self.stages if stage.passing)
 
-    def told(self) -> str:
-        """Return the plan in one line for people."""
+    def told(self) -> list[str]:
+        """Return the plan for people, in a few words per model."""
         said = [_told_stage(stage, self.chunk_frames) for stage in self.stages]
         if self.budget_bytes is not None:
-            peak, budget = self.peak_bytes / 1e9, self.budget_bytes / 1e9
-            said.append(f"peak {peak:.2f} of {budget:.2f} GB")
-        return "; ".join(said)
+            said.append(f"peak {told_bytes(self.peak_bytes)} of {told_bytes(self.budget_bytes)}")
+        return said
 
 
 def _told_stage(stage: PlannedStage, chunk_frames: int) -> str:
     if stage.device == "cpu":
         return f"{stage.model} {'left out' if stage.rung == 'off' else 'on the processor'}"
-    said = f"{stage.model} {stage.weights_bytes / 1e6:.0f} MB"
+    said = f"{stage.model} {told_bytes(stage.weights_bytes)}"
     if stage.rung != "card":
         said += f" with {stage.rung}"
     if not stage.passing:

@@ -38,6 +38,7 @@ VideoPreset = Literal[
 ]
 ExecutionProvider = Literal["auto", "cpu", "cuda", "coreml"]
 MemoryStrategy = Literal["strict", "moderate", "tolerant"]
+Precision = Literal["auto", "full", "half"]
 FrameFormat = Literal["bmp", "png", "jpg"]
 LogLevel = Literal["error", "warn", "info", "debug"]
 
@@ -194,6 +195,11 @@ class Settings(BaseModel):
     )
     execution_offload: Annotated[tuple[Task, ...], Option("machine")] = Field(
         (), description="tasks whose models run on the processor although there is a card"
+    )
+    execution_precision: Annotated[Precision, Option("machine")] = Field(
+        "auto",
+        description="half takes models in half precision where there are such; auto does so on "
+        "cards made for it when memory is short",
     )
     video_memory_limit: Annotated[ByteSize | None, Option("machine")] = Field(
         None, gt=0, description="memory of the card to use at most, such as 4GB; else what is free"

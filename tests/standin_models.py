@@ -1,7 +1,7 @@
 """Cards and adapters for the stand-ins of true size.
 
-What they paint is noise, so that a test sees that it was painted. What the detector answers is noise
-too; the face is said to be where a test clip's is.
+What they paint is noise, so that a test sees that it was painted. What the detector answers is
+noise too; the face is said to be where a test clip's is.
 """
 
 import hashlib

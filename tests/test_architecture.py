@@ -34,12 +34,13 @@ LEAVES = {
 }
 MAY_IMPORT = {
     **dict.fromkeys(VOCABULARY, VOCABULARY),
+    "presets": VOCABULARY,
     "samples": VOCABULARY | {"media"},
     **{leaf: VOCABULARY | {leaf} for leaf in LEAVES},
     "registry": VOCABULARY | {"registry", "media"},
     "processor": VOCABULARY | {"processor", "registry", "steps", "media"},
-    "cli": VOCABULARY | {"samples", "processor", "registry", "media", "cli"},
-    "ui": VOCABULARY | {"samples", "processor", "registry", "media", "ui"},
+    "cli": VOCABULARY | {"presets", "samples", "processor", "registry", "media", "cli"},
+    "ui": VOCABULARY | {"presets", "samples", "processor", "registry", "media", "ui"},
 }
 HEAVY = ("torch", "onnxruntime", "dlib", "gradio", "scipy", "insightface", "gfpgan")
 MODULES = sorted(PACKAGE.rglob("*.py"))

@@ -10,7 +10,9 @@ from pydantic.fields import FieldInfo
 from facefusion_ui import __version__
 from facefusion_ui.cli.batch import PLACEHOLDERS
 from facefusion_ui.errors import FaceFusionError
+from facefusion_ui.presets import fitting_preset, load_preset, preset_names
 from facefusion_ui.registry.catalog import card, cards_of
+from facefusion_ui.registry.device import card_bytes
 from facefusion_ui.settings import Group, Settings, make_settings, nearest, option, values_of
 
 VERBS = {
@@ -18,6 +20,7 @@ VERBS = {
     "headless-run": "change one photo or video",
     "batch-run": "change many, named by patterns",
     "demo": "swap the sample faces, to see that all works",
+    "plan": "tell what models a job will run, where, and what of the card's memory they will take",
     "doctor": "tell what of this machine is used, and the cure for what does not work",
 }
 GROUPS: dict[Group, str] = {
@@ -86,6 +89,8 @@ def parse(words: list[str]) -> argparse.Namespace:
     if asked.beside:
         del given["report_path"]
     try:
+        if verb != "doctor":
+            given = _preset(asked, make_settings(given)) | given
         asked.settings = make_settings(given)
         for name, value in given.items():
             task = option(Settings.model_fields[name]).task
@@ -94,6 +99,16 @@ def parse(words: list[str]) -> argparse.Namespace:
     except FaceFusionError as error:
         raise UsageError(str(error), hint=error.hint) from error
     return asked
+
+
+def _preset(asked: argparse.Namespace, settings: Settings) -> dict[str, Any]:
+    """Return the options of the preset that was asked for, or of the one that fits the card."""
+    if asked.preset == AUTO:
+        size_bytes = settings.emulate_vram or card_bytes(
+            settings.execution_providers[0], settings.execution_device_ids[0]
+        )
+        asked.preset = fitting_preset(size_bytes)
+    return load_preset(asked.preset)
 
 
 def _overview() -> Parser:
@@ -138,11 +153,16 @@ def make_parser(verb: str) -> Parser:
             metavar="FOLDER", help="where the results are written (default: outputs/demo)",
         )  # fmt: skip
         own.add_argument("--picture", type=Path, metavar="FILE", help=_PICTURE_HELP)
+    elif verb == "plan":
+        own.add_argument("--json", action="store_true", help="tell it to a program, as JSON")
+        hidden = ("output_path", "report_path")
     elif verb == "doctor":
         own.add_argument("--json", action="store_true", help="tell it to a program, as JSON")
         hidden = tuple(name for name in Settings.model_fields if name != "log_level")
     else:
         hidden = ()
+    if verb != "doctor":
+        own.add_argument("--preset", metavar="NAME", default=AUTO, help=_preset_help())
     sections = {group: parser.add_argument_group(title) for group, title in GROUPS.items()}
     for name, field in Settings.model_fields.items():
         if name not in hidden:
@@ -155,8 +175,10 @@ _USAGE = {
     "headless-run": "-s SOURCE ... -t TARGET -o OUTPUT ",
     "batch-run": "-s PATTERN ... -t PATTERN ... -o PATTERN ",
     "demo": "",
+    "plan": "-s SOURCE ... -t TARGET ",
     "doctor": "",
 }
+AUTO = "auto"
 _PORT_HELP = "port of the page (default: 7860, or the next one that is free)"
 _HOST_HELP = (
     "address the page is bound to (default: 127.0.0.1, this machine alone); with another one, "
@@ -169,6 +191,13 @@ _OUTPUT_HELP = (
     f"known: {' '.join(f'{{{name}}}' for name in PLACEHOLDERS)}; the index counts from 0"
 )
 _PICTURE_HELP = "also write source, target and result side by side as this picture"
+
+
+def _preset_help() -> str:
+    return (
+        "options that fit a card, which your own flags override; "
+        f"one of: auto, {', '.join(preset_names())} (default: auto, by the card's size)"
+    )
 
 
 def _add_flag(section: Any, name: str, field: FieldInfo) -> None:

@@ -26,6 +26,11 @@ from facefusion_ui.settings import Settings
 
 LEVELS = {"error": "ERROR", "warn": "WARNING", "info": "INFO", "debug": "DEBUG"}
 
+ORDERS = {
+    "frame": "frame by frame, each through all models",
+    "stage": "model by model, each over {} frames at a time",
+}
+
 log = logging.getLogger("facefusion_ui")
 
 
@@ -147,6 +152,20 @@ def _run_demo(asked: argparse.Namespace, terminal: Terminal) -> int:
     return 0
 
 
+def _run_plan(asked: argparse.Namespace, terminal: Terminal) -> int:
+    from facefusion_ui.processor.jobs import prepare
+
+    with _registry(asked.settings) as registry:
+        plan = prepare(asked.settings, registry).plan()
+        device = registry.device
+    if asked.json:
+        print(plan.model_dump_json(indent=2))
+        return 0
+    print(f"on {device}, {ORDERS[plan.order].format(plan.chunk_frames)}")
+    print("\n".join(plan.told()))
+    return 0
+
+
 def _run_doctor(asked: argparse.Namespace, terminal: Terminal) -> int:
     from facefusion_ui.processor.doctor import examine
 
@@ -166,6 +185,7 @@ _DO = {
     "headless-run": _run_one,
     "batch-run": _run_batch,
     "demo": _run_demo,
+    "plan": _run_plan,
     "doctor": _run_doctor,
 }
 
@@ -175,7 +195,7 @@ def _registry(settings: Settings) -> Registry:
         settings.execution_providers,
         settings.execution_device_ids[0],
         emulate_bytes=settings.emulate_vram,
-        limit_bytes=settings.video_memory_limit,
+        threads=settings.execution_thread_count,
         costs_path=COSTS_PATH,
     )
 

@@ -62,7 +62,9 @@ class Recipe:
         reference: the person to replace, with embedding; None unless the mode is "reference".
     """
 
-    def __init__(self, settings: Settings, record: Record) -> None:
+    def __init__(self, settings: Settings, record: Record, *, half: bool = False) -> None:
+        """Choose the models; `half` takes them in half precision where there are such."""
+        self._half = half
         self._settings = settings
         self._record = record
         self.analyser = Analyser(settings, record)
@@ -256,7 +258,8 @@ class Recipe:
     def _card_of(self, processor: Processor) -> ModelCard | None:
         if processor not in self._settings.processors:
             return None
-        return card(getattr(self._settings, f"{processor}_model"), processor)
+        chosen = card(getattr(self._settings, f"{processor}_model"), processor)
+        return card(chosen.half, processor) if self._half and chosen.half else chosen
 
 
 def packed(frame: Frame, how: FrameFormat) -> NDArray[np.uint8]:

@@ -41,7 +41,6 @@ class Job:
     record: Record
     recipe: Recipe
     info: MediaInfo
-    output_path: Path
 
     def plan(self) -> Plan:
         """Plan the next frames."""
@@ -61,11 +60,13 @@ def run_job(settings: Settings, registry: Registry) -> Generator[Event, None, No
             output was written.
     """
     job = prepare(settings, registry)
-    record, recipe, output_path = job.record, job.recipe, job.output_path
+    record, recipe = job.record, job.recipe
+    output_path = _output_path(settings, job.info)
     job.plan()
     if recipe.swapper:
         recipe.source = yield from read_source(settings, recipe.swapper, recipe.analyser, record)
-    yield from _run_photo(job) if job.info.kind == "image" else _run_clip(job)
+    run = _run_photo if job.info.kind == "image" else _run_clip
+    yield from run(job, output_path)
     if registry.card_trouble:
         trouble = f"The models ran on the processor: {registry.card_trouble}."
         yield from record.warn(Warned(trouble, hint=registry.card_trouble.hint))
@@ -85,9 +86,15 @@ def prepare(settings: Settings, registry: Registry) -> Job:
     if settings.target_path is None:
         raise SettingsError("There is no target", hint="Give a photo or video: --target-path.")
     info = probe(settings.target_path)
-    record = Record(settings, registry)
-    recipe = Recipe(settings, record)
-    return Job(settings, registry, record, recipe, info, _output_path(settings, info))
+
+    def with_precision(*, half: bool) -> Job:
+        record = Record(settings, registry)
+        return Job(settings, registry, record, Recipe(settings, record, half=half), info)
+
+    half = settings.execution_precision == "half"
+    if settings.execution_precision == "auto" and registry.runs_half_well:
+        half = with_precision(half=False).plan().order == "stage"  # they do not fit together
+    return with_precision(half=half)
 
 
 def _output_path(settings: Settings, info: MediaInfo) -> Path:
@@ -100,7 +107,7 @@ def _output_path(settings: Settings, info: MediaInfo) -> Path:
     return check_output(path, [info.path, *settings.source_paths], kind=info.kind)
 
 
-def _run_photo(job: Job) -> Iterator[Event]:
+def _run_photo(job: Job, output_path: Path) -> Iterator[Event]:
     settings, record, recipe = job.settings, job.record, job.recipe
     with record.stage("read"):
         picture = read_picture(job.info.path)
@@ -112,17 +119,17 @@ def _run_photo(job: Job) -> Iterator[Event]:
     (frame,) = recipe.finish(chunk)
     _check_found(job)
     with record.stage("write"):
-        losses = write_picture(picture, frame, job.output_path, settings.output_image_quality)
+        losses = write_picture(picture, frame, output_path, settings.output_image_quality)
     yield from record.warn(*picture.notices, *losses)
     yield FrameReady(0, frame)
     yield Progress(done=1, total=1, fps=1 / record.elapsed_s, left_s=0.0)
 
 
-def _run_clip(job: Job) -> Iterator[Event]:
+def _run_clip(job: Job, output_path: Path) -> Iterator[Event]:
     settings, record, recipe, info = job.settings, job.record, job.recipe, job.info
     if settings.face_selector_mode == "reference":
         number = settings.reference_frame_number
-        with open_reader(info, job.output_path, start=number, end=number + 1) as reader:
+        with open_reader(info, output_path, start=number, end=number + 1) as reader:
             frame = next(iter(reader))
         recipe.reference = find_reference(settings, recipe.analyser, record, frame)
     start, end = settings.trim_frame_start, settings.trim_frame_end
@@ -130,10 +137,10 @@ def _run_clip(job: Job) -> Iterator[Event]:
     scale = settings.output_video_scale
     with (
         open_reader(
-            info, job.output_path, start=start, end=end, fps=exact_rate(settings.output_video_fps)
+            info, output_path, start=start, end=end, fps=exact_rate(settings.output_video_fps)
         ) as reader,
         open_writer(
-            job.output_path,
+            output_path,
             info,
             size_wh=(width, height),
             fps=reader.fps,

@@ -30,6 +30,7 @@ class Record:
     def __init__(self, settings: Settings, registry: Registry) -> None:
         self._settings = settings
         self._registry = registry
+        registry.memory.limit_bytes = settings.video_memory_limit
         self._started = datetime.now(UTC)
         self._start_s = time.perf_counter()
         self._seconds: dict[str, float] = {}
@@ -69,7 +70,7 @@ class Record:
             self.descent.note_unpinned(generator, plan.budget_bytes)
         if self.plan is None:
             self._first_plan = plan
-            log.info("plan: %s", plan.told())
+            log.info("plan: %s", "; ".join(plan.told()))
         self.plan = plan
         return plan
 

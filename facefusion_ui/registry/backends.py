@@ -42,9 +42,15 @@ class OnnxNetwork:
     """
 
     def __init__(
-        self, path: Path, *, provider: ExecutionProvider, device_id: int, frees_shape: bool = False
+        self,
+        path: Path,
+        *,
+        provider: ExecutionProvider,
+        device_id: int,
+        frees_shape: bool = False,
+        threads: int = 0,
     ) -> None:
-        """Open `path`; `frees_shape` lets its inputs have any batch and size.
+        """Open `path`; `frees_shape` lets its inputs have any batch and size; 0 `threads`: all.
 
         Raises:
             DeviceError: `provider` does not run here; the CPU is never taken in its place.
@@ -61,6 +67,7 @@ class OnnxNetwork:
             ort.preload_dlls()
         options = ort.SessionOptions()
         options.enable_mem_pattern = False
+        options.intra_op_num_threads = threads
         options.log_severity_level = LOG_FATAL
         device = {} if provider == "cpu" else {"device_id": str(device_id)}
         if provider == "cuda":

@@ -60,3 +60,9 @@ def choose_provider(asked: ExecutionProvider) -> ExecutionProvider:
     if asked == "auto":
         return "cuda" if nvidia_cards() else "cpu"
     return asked
+
+
+def card_bytes(asked: ExecutionProvider, device_id: int) -> int | None:
+    """Return the size of the card that models will run on; None: there is none, or nobody knows."""
+    cards = nvidia_cards() if choose_provider(asked) == "cuda" else []
+    return cards[device_id].total_bytes if device_id < len(cards) else None

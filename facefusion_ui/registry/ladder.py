@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from facefusion_ui.cards import ModelCard, Task
 from facefusion_ui.errors import OutOfMemoryError
-from facefusion_ui.notices import SteppedDown, SteppedUp
+from facefusion_ui.notices import SteppedDown, SteppedUp, told_bytes
 
 ON_THE_CARD = frozenset({"onnx", "torch"})  # runtimes; the others always use the processor
 BACK = 1.1  # times the memory that did not do: how much more makes another try worth its time
@@ -237,7 +237,7 @@ class Descent:
         self._note(
             generator,
             UNPIN,
-            reason=f"beside others it does not fit in {(budget_bytes or 0) / 1e6:.0f} MB",
+            reason=f"beside others it does not fit in {told_bytes(budget_bytes or 0)}",
             need_bytes=None,
             free_bytes=budget_bytes,
         )

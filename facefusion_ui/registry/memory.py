@@ -55,6 +55,9 @@ class DriverReading:
         )
         self.name: str = pynvml.nvmlDeviceGetName(self._handle)
         self.total_bytes = int(pynvml.nvmlDeviceGetMemoryInfo(self._handle).total)
+        self.capability: tuple[int, int] = tuple(
+            pynvml.nvmlDeviceGetCudaComputeCapability(self._handle)
+        )
 
     @property
     def free_bytes(self) -> int:
@@ -79,15 +82,14 @@ class Memory:
 
     Attributes:
         reading: what shows it; None: nothing does.
+        limit_bytes: what may be used at most; None: what is free.
         reserve_bytes: kept free for what is not in a model's account.
         spills: the driver moves memory to the system, and slows down, in place of failing.
     """
 
-    def __init__(
-        self, reading: DriverReading | VirtualCard | None, limit_bytes: int | None
-    ) -> None:
+    def __init__(self, reading: DriverReading | VirtualCard | None) -> None:
         self.reading = reading
-        self._limit_bytes = limit_bytes
+        self.limit_bytes: int | None = None
         real = isinstance(reading, DriverReading)
         self.reserve_bytes = RESERVE_BYTES if real else 0
         self.spills = real and sys.platform == "win32"
@@ -95,7 +97,7 @@ class Memory:
     @property
     def total_bytes(self) -> int | None:
         """The card's size, or the limit if that is less; None: nobody knows."""
-        sizes = [self._limit_bytes, self.reading.total_bytes if self.reading else None]
+        sizes = [self.limit_bytes, self.reading.total_bytes if self.reading else None]
         return min((size for size in sizes if size is not None), default=None)
 
     def free_bytes(self, held_bytes: int) -> int | None:
@@ -105,8 +107,8 @@ class Memory:
             held_bytes: what this program's own models hold on the card.
         """
         free = [self.reading.free_bytes - self.reserve_bytes] if self.reading else []
-        if self._limit_bytes is not None:
-            free.append(self._limit_bytes - held_bytes)
+        if self.limit_bytes is not None:
+            free.append(self.limit_bytes - held_bytes)
         return max(0, min(free)) if free else None
 
     def level(self, held_bytes: int) -> Level:

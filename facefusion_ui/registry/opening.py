@@ -44,8 +44,13 @@ class Opener:
     """
 
     def __init__(
-        self, asked: ExecutionProvider, device_id: int, emulated: VirtualCard | None
+        self,
+        asked: ExecutionProvider,
+        device_id: int,
+        emulated: VirtualCard | None,
+        threads: int,
     ) -> None:
+        self._threads = threads
         self._asked = asked
         self._device_id = device_id
         self.provider = choose_provider(asked)
@@ -85,6 +90,7 @@ class Opener:
                 provider=self.provider if on_card else "cpu",
                 device_id=self._device_id,
                 frees_shape=card.frees_shape,
+                threads=self._threads,
             )
         except DeviceError as error:
             if self._asked != "auto" or self.provider == "cpu":

@@ -15,6 +15,7 @@ import pynvml
 
 from facefusion_ui.cards import ModelCard, Task
 from facefusion_ui.errors import DeviceError
+from facefusion_ui.notices import told_bytes
 from facefusion_ui.registry.costs import Costs
 from facefusion_ui.registry.ladder import ON_THE_CARD, Descent, LeftOut, Rung
 from facefusion_ui.registry.memory import DriverReading, Level, Memory
@@ -25,6 +26,7 @@ from facefusion_ui.settings import ExecutionProvider
 
 T = TypeVar("T")
 HOPELESS = 1.1  # times the card's memory: a need that is not worth a try
+HALF_CAPABILITY = (7, 5)  # CUDA's number for Turing
 PINNED: frozenset[Task] = frozenset({"face_swapper"})  # closed last of all
 log = logging.getLogger(__name__)
 
@@ -75,20 +77,20 @@ class Registry:
         device_id: int = 0,
         *,
         emulate_bytes: int | None = None,
-        limit_bytes: int | None = None,
+        threads: int = 0,
         costs_path: Path | None = None,
     ) -> None:
         """Choose the device; no model is opened.
 
         Args:
             emulate_bytes: the size of a card, emulated on the processor, in place of a real one.
-            limit_bytes: how much of the card may be used; None: what is free.
+            threads: of the processor, for each network; 0: as many as there are cores.
             costs_path: where what models need is kept for the next time.
         """
         emulated = VirtualCard(emulate_bytes) if emulate_bytes else None
-        self._opener = Opener(execution_providers[0], device_id, emulated)
+        self._opener = Opener(execution_providers[0], device_id, emulated, threads)
         reading = emulated or _reading(self._opener.provider, device_id)
-        self.memory = Memory(reading, limit_bytes)
+        self.memory = Memory(reading)
         self.costs = Costs(reading.name if reading else self._opener.provider, costs_path)
         self._opened: dict[str, Opened] = {}
         self._lock = threading.RLock()
@@ -108,7 +110,7 @@ class Registry:
         """What networks are opened on, in words."""
         emulated = self._opener.emulated
         if emulated:
-            return f"emulated card of {emulated.total_bytes / 1e6:.0f} MB"
+            return f"emulated card of {told_bytes(emulated.total_bytes)}"
         return self._opener.provider
 
     def uses_card(self, card: ModelCard, rung: Rung) -> bool:
@@ -138,6 +140,12 @@ class Registry:
     def level(self) -> Level:
         """How near the end of the card's memory is."""
         return self.memory.level(self.held_bytes) if self.has_card else "ok"
+
+    @property
+    def runs_half_well(self) -> bool:
+        """Whether the card is made for half precision."""
+        reading = self.memory.reading
+        return isinstance(reading, DriverReading) and reading.capability >= HALF_CAPABILITY
 
     def status(self) -> list[Resident]:
         """Return who is open, the last used first."""
@@ -273,13 +281,13 @@ class Registry:
         if budget is None:
             return None
         if pixels and self.costs.is_too_big(card, pixels, budget):
-            return f"did not fit before in as much as {budget / 1e6:.0f} MB"
+            return f"did not fit before in as much as {told_bytes(budget)}"
         if need > HOPELESS * budget:
-            return f"needs {need / 1e6:.0f} MB of {budget / 1e6:.0f} MB"
+            return f"needs {told_bytes(need)} of {told_bytes(budget)}"
         opened = self._opened.get(card.name)
         missing = need - (opened.bytes if opened and opened.on_card else 0)
         while (free := self.free_bytes) is not None and missing > free:
-            said = f"needs {missing / 1e6:.0f} MB, {free / 1e6:.0f} MB are free"
+            said = f"needs {told_bytes(missing)}, {told_bytes(free)} are free"
             if not self._make_room(card, descent, need, said, on_card=True, at_once=False):
                 return said if self.memory.spills else None
         return None

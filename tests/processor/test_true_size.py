@@ -155,7 +155,7 @@ def test_the_plan_is_told_before_anything_runs(standins, clip, hopper_path, tmp_
     assert plan.chunk_frames == 2
     assert plan.unpinned == "standin_inswapper_128"
     assert "standin_gfpgan_1_4 339 MB opened once per 2 frames" in plan.told()
-    assert "peak 0.87 of 1.00 GB" in plan.told()
+    assert "peak 870 MB of 1.00 GB" in plan.told()
 
 
 def test_the_swapper_stand_in_has_the_true_models_shape(standins) -> None:

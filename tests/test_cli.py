@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from facefusion_ui.cli.batch import expand_batch
-from facefusion_ui.cli.flags import GROUPS, VERBS
+from facefusion_ui.cli.flags import GROUPS, VERBS, parse
 from facefusion_ui.cli.main import main
 from facefusion_ui.errors import InputError, SettingsError
 from facefusion_ui.media.image import read_picture
@@ -257,6 +257,52 @@ def test_a_batch_that_cannot_be_right_is_refused_at_once(
 
 
 @pytest.mark.slow
+def test_a_plan_is_told_and_nothing_is_run(capsys, astronaut_path) -> None:
+    words = ["plan", "-t", str(astronaut_path), "--emulate-vram", "32MB", "--preset", "8gb"]
+    assert main(words) == 0
+    told = capsys.readouterr()
+    assert "centerface 7 MB with half input resident" in told.out
+    assert "peak 18 MB of 32 MB" in told.out
+    assert "opened" not in told.err
+    assert main([*words, "--json"]) == 0
+    plan = json.loads(capsys.readouterr().out)
+    assert plan["budget_bytes"] == 32_000_000
+    assert [stage["rung"] for stage in plan["stages"]] == ["half input", "card", "card"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "size", "limit"),
+    [
+        (["--preset", "12gb"], 960, 12_000_000_000),
+        (["--preset", "12gb", "--face-detector-size", "320"], 320, 12_000_000_000),
+        (["--emulate-vram", "6GB"], 640, 6_000_000_000),
+        (["--preset", "cpu"], 640, None),
+    ],
+)
+def test_a_preset_gives_way_to_flags_and_is_chosen_by_the_card(flags, size, limit) -> None:
+    settings = parse(["headless-run", *flags]).settings
+    assert settings.face_detector_size == size
+    assert settings.video_memory_limit == limit
+
+
+def test_a_job_on_a_tiny_card_ends_with_a_report_of_each_step(
+    tmp_path, astronaut_path, hopper_path
+) -> None:
+    report = tmp_path / "report.json"
+    done = start(
+        "headless-run", "-s", hopper_path, "-t", astronaut_path, "-o", tmp_path / "out.png",
+        "--emulate-vram", "24MB", "--report", report,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert load(tmp_path / "out.png").shape == (512, 512, 3)
+    told = json.loads(report.read_text(encoding="utf-8"))
+    assert told["device"] == "emulated card of 24 MB"
+    assert told["steps_down"]
+    for step in told["steps_down"]:
+        assert step["reason"]
+        assert step["message"] in done.stderr
+
+
 def test_the_demo_swaps_a_photo_and_a_clip_with_sound(tmp_path) -> None:
     done = start("demo", "--picture", "docs/side.png", cwd=tmp_path)
     assert done.returncode == 0, done.stderr

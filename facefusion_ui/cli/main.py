@@ -79,7 +79,12 @@ def _run_page(asked: argparse.Namespace, terminal: Terminal) -> int:
             )
         terminal.say("The page is being opened ...")
         with server.served(
-            registry, asked.settings, host=asked.host, port=port, open_browser=asked.open_browser
+            registry,
+            asked.settings,
+            asked.preset,
+            host=asked.host,
+            port=port,
+            open_browser=asked.open_browser,
         ) as address:
             terminal.say(f"Open {address} in a browser. Ctrl-C ends the program.")
             if not server.is_loopback(asked.host):
@@ -196,7 +201,7 @@ def _registry(settings: Settings) -> Registry:
         settings.execution_device_ids[0],
         emulate_bytes=settings.emulate_vram,
         threads=settings.execution_thread_count,
-        costs_path=COSTS_PATH,
+        costs_path=None if settings.emulate_vram else COSTS_PATH,
     )
 
 

@@ -41,7 +41,7 @@ def make_control(name: str, default: Any) -> Component:
     if choices:
         return _choice(choices, takes, default, common)
     if takes.count != 1:
-        return gr.Textbox(value=" ".join(map(str, default)), **common)
+        return gr.Textbox(value=shown_value(name, default), **common)
     if takes.low is None or takes.high is None or takes.optional:
         return gr.Number(
             value=default,
@@ -52,6 +52,14 @@ def make_control(name: str, default: Any) -> Component:
         )
     step = 1 if takes.kind is int else 0.05
     return gr.Slider(takes.low, takes.high, value=default, step=step, **common)
+
+
+def shown_value(name: str, value: Any) -> Any:
+    """Return what a field's control shows for `value`."""
+    takes, task = values_of(Settings.model_fields[name]), option(Settings.model_fields[name]).task
+    if takes.count == 1:
+        return value
+    return list(value) if takes.choices or task else " ".join(map(str, value))
 
 
 def read_control(name: str, value: Any) -> Any:

@@ -27,17 +27,20 @@ from facefusion_ui.media.clip import open_reader, output_suffix
 from facefusion_ui.media.image import read_picture
 from facefusion_ui.media.info import MediaInfo
 from facefusion_ui.media.probe import probe
-from facefusion_ui.notices import SteppedDown, SteppedUp, Warned
+from facefusion_ui.notices import SteppedDown, SteppedUp, Warned, told_bytes
+from facefusion_ui.presets import load_preset, preset_names
 from facefusion_ui.processor.jobs import run_job
 from facefusion_ui.registry.registry import Registry
-from facefusion_ui.settings import Settings, make_settings
+from facefusion_ui.settings import Settings, make_settings, option
 from facefusion_ui.ui import texts
-from facefusion_ui.ui.controls import read_control
+from facefusion_ui.ui.controls import read_control, shown_fields
 
 Picture = NDArray[np.uint8]
 """(H, W, 3) uint8, RGB: what the browser shows."""
 
 REFRESH_S = 0.25  # between two looks at a running job
+IDLE_S = 600.0  # without a job: then the card is given back
+LOOK_S = 10.0  # how often idleness is looked at
 LIVE_PX = 720  # long edge of the newest frame while a job runs
 THUMB_PX = 480
 BROWSER_PICTURES = (".jpg", ".jpeg", ".png", ".webp", ".avif", ".bmp", ".gif", ".apng")
@@ -72,13 +75,28 @@ class View:
 
 
 class Desk:
-    """The models and the one job that may use them at a time."""
+    """The models and the one job that may use them at a time.
 
-    def __init__(self, registry: Registry, folder: Path) -> None:
-        self._registry = registry
+    Attributes:
+        registry: lends the models.
+        defaults: options that are not on the page are taken from it.
+        preset: the one that `defaults` were made with.
+    """
+
+    def __init__(
+        self,
+        registry: Registry,
+        folder: Path,
+        defaults: Settings | None = None,
+        preset: str | None = None,
+    ) -> None:
+        self.registry = registry
+        self.defaults = defaults or make_settings({})
+        self.preset = preset
         self._folder = folder
         self._turn = threading.Lock()
         self._closing = threading.Event()
+        self._used_s = time.monotonic()
 
     def new_folder(self) -> Path:
         """Make a folder for one result, with a name nobody can guess."""
@@ -86,11 +104,40 @@ class Desk:
 
     def events(self, settings: Settings) -> Generator[Event, None, None]:
         """Run a job when it is its turn; ends early when the page is closed."""
-        with self._turn, closing(run_job(settings, self._registry)) as events:
+        with self._turn, closing(run_job(settings, self.registry)) as events:
             for event in events:
+                self._used_s = time.monotonic()
                 yield event
                 if self._closing.is_set():
                     return
+
+    def machine_options(self, preset: str | None) -> dict[str, Any]:
+        """Return the options that are not on the page, by `preset` or the program's start.
+
+        Raises:
+            SettingsError: there is no such preset.
+        """
+        names = [n for n, f in Settings.model_fields.items() if option(f).group == "machine"]
+        options = {name: getattr(self.defaults, name) for name in names}
+        if preset and preset != self.preset:
+            options |= {n: v for n, v in load_preset(preset).items() if n in names}
+        return options
+
+    def release(self) -> bool:
+        """Close all models, unless a job has them; say whether they are closed."""
+        if not self._turn.acquire(blocking=False):
+            return False
+        try:
+            self.registry.release_all()
+        finally:
+            self._turn.release()
+        return True
+
+    def release_when_idle(self, idle_s: float = IDLE_S) -> None:
+        """Close all models whenever no job has run for `idle_s`, until the page is closed."""
+        while not self._closing.wait(min(idle_s, LOOK_S)):
+            if self.registry.status() and time.monotonic() - self._used_s > idle_s:
+                self.release()
 
     def close(self, patience_s: float = 10.0) -> None:
         """End the job in hand, and wait until it has cleaned up."""
@@ -100,7 +147,11 @@ class Desk:
 
 
 def swap(
-    desk: Desk, sources: list[str] | None, target: str | None, values: Mapping[str, Any]
+    desk: Desk,
+    sources: list[str] | None,
+    target: str | None,
+    values: Mapping[str, Any],
+    preset: str | None = None,
 ) -> Generator[View, None, None]:
     """Run one job; every view replaces the one before.
 
@@ -108,13 +159,14 @@ def swap(
         sources: paths of the pictures of the person.
         target: path of the photo or clip.
         values: of the controls, by field name.
+        preset: whose options are taken where the page has no control.
     """
     view = View(status=status_html(texts.STARTING), running=True)
     yield view
     notes: list[str] = []
     folder = desk.new_folder()
     try:
-        settings = _settings(sources, target, values, folder)
+        settings = _settings(sources, target, {**desk.machine_options(preset), **values}, folder)
         shown_s = 0.0
         frame: Frame | None = None
         with closing(desk.events(settings)) as events:
@@ -214,6 +266,40 @@ def progress_html(progress: Progress) -> str:
     bar = f"<progress max='{total}' value='{progress.done}'></progress>" if total else ""
     said = f"<span role='status'>{html.escape(text)}</span>"
     return f"<div class='status'>{bar}{said}<small>{texts.KEEP_OPEN}</small></div>"
+
+
+def preset_controls(name: str) -> dict[str, Any]:
+    """Return what the controls become with a preset: its options, else the defaults."""
+    chosen = make_settings(load_preset(name))
+    fields = {key for known in preset_names() for key in load_preset(known)}
+    return {
+        field: getattr(chosen, field)
+        for basic in (True, False)
+        for field in shown_fields(basic=basic)
+        if field in fields
+    }
+
+
+def memory_html(desk: Desk) -> str:
+    """Return which models are open, where, and what is free."""
+    registry = desk.registry
+    lines = [
+        f"{model.name}: {told_bytes(model.bytes)} "
+        f"{texts.ON_CARD if model.on_card else texts.ON_PROCESSOR}, "
+        f"{texts.USED.format(texts.clock(model.idle_s))}"
+        for model in registry.status()
+        if model.bytes
+    ]
+    free, total = registry.free_bytes, registry.memory.total_bytes
+    head = registry.device
+    if registry.has_card and free is not None and total is not None:
+        head += f": {texts.FREE.format(told_bytes(free), told_bytes(total))}"
+        if registry.level != "ok":
+            head += f" ({registry.level})"
+    elif registry.has_card:
+        head += f": {texts.NO_READING}"
+    items = "".join(f"<li>{html.escape(line)}</li>" for line in lines)
+    return f"<p>{html.escape(head)}</p><ul>{items or f'<li>{texts.NO_MODELS}</li>'}</ul>"
 
 
 def note_html(kind: str, message: str, hint: str) -> str:

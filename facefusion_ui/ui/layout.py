@@ -9,10 +9,11 @@ from typing import Any
 import gradio as gr
 from gradio.components import Component
 
+from facefusion_ui.presets import preset_names
 from facefusion_ui.samples import astronaut_path, hopper_path
 from facefusion_ui.settings import Settings, option
 from facefusion_ui.ui import handlers, texts
-from facefusion_ui.ui.controls import make_control, shown_fields
+from facefusion_ui.ui.controls import make_control, shown_fields, shown_value
 from facefusion_ui.ui.handlers import Desk, View
 
 STYLE = Path(__file__).with_name("style.css")
@@ -23,13 +24,13 @@ STOPPING = "() => ({})".format(
 KEPT_S = 24 * 3600  # how long files of visitors stay while the program runs
 
 
-def build_page(desk: Desk, defaults: Settings) -> gr.Blocks:
-    """Return the page, its controls set to `defaults`, with the sample pair loaded."""
+def build_page(desk: Desk) -> gr.Blocks:
+    """Return the page, its controls set to the desk's defaults, with the sample pair loaded."""
     controls: dict[str, Component] = {}
 
     def add(names: list[str]) -> None:
         for name in names:
-            controls[name] = make_control(name, getattr(defaults, name))
+            controls[name] = make_control(name, getattr(desk.defaults, name))
 
     page: gr.Blocks = gr.Blocks(
         title=texts.TITLE, analytics_enabled=False, delete_cache=(3600, KEPT_S), fill_width=True
@@ -80,6 +81,14 @@ def build_page(desk: Desk, defaults: Settings) -> gr.Blocks:
                         texts.STOP, variant="secondary", scale=1, interactive=False, elem_id="stop"
                     )
                 with gr.Row():
+                    preset = gr.Dropdown(
+                        preset_names(),
+                        value=desk.preset,
+                        label=texts.PRESET,
+                        info=texts.PRESET_HELP,
+                        elem_id="preset",
+                    )
+                with gr.Row():
                     add(shown_fields(basic=True))
             with gr.Column(elem_id="result"):
                 status = gr.HTML(handlers.status_html(texts.READY), elem_id="status")
@@ -115,15 +124,24 @@ def build_page(desk: Desk, defaults: Settings) -> gr.Blocks:
                     with gr.Accordion(title, open=False):
                         add([n for n in others if option(Settings.model_fields[n]).group == group])
 
+                with gr.Accordion(texts.MACHINE, open=False, elem_id="machine"):
+                    memory = gr.HTML(elem_id="memory")
+                    free = gr.Button(texts.FREE_NOW, elem_id="free")
         outputs = [status, live, pair, player, files, messages, swap, stop]
 
         def on_swap(
-            source_files: list[str] | None, target_file: str | None, *values: Any
+            source_files: list[str] | None,
+            target_file: str | None,
+            name: str | None,
+            *values: Any,
         ) -> Generator[list[Any], None, None]:
             given = dict(zip(controls, values, strict=True))
-            with closing(handlers.swap(desk, source_files, target_file, given)) as views:
+            with closing(handlers.swap(desk, source_files, target_file, given, name)) as views:
                 for view in views:
                     yield updates(view)
+
+        def show_memory() -> str:
+            return handlers.memory_html(desk)
 
         quick: dict[str, Any] = {
             "queue": False,
@@ -138,7 +156,7 @@ def build_page(desk: Desk, defaults: Settings) -> gr.Blocks:
         )
         swapping = swap.click(
             on_swap,
-            [sources, target, *controls.values()],
+            [sources, target, preset, *controls.values()],
             outputs,
             concurrency_limit=1,
             show_progress="hidden",
@@ -152,7 +170,28 @@ def build_page(desk: Desk, defaults: Settings) -> gr.Blocks:
         shown: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"}
         gr.on([page.load, sources.change], on_sources, sources, [faces, faces_note], **shown)
         gr.on([page.load, target.change], on_target, target, [scene, scene_note], **shown)
+        page.load(show_memory, None, memory, **shown)
+        swapping.then(show_memory, None, memory, **shown)
+        free.click(lambda: on_free(desk), None, memory, **shown)
+        preset.input(
+            lambda name: on_preset(name, list(controls)), preset, list(controls.values()), **shown
+        )
     return page
+
+
+def on_free(desk: Desk) -> str:
+    """Close all models; return what the panel says then."""
+    said = texts.FREED if desk.release() else texts.NOT_FREED
+    return f"<p>{said}</p>{handlers.memory_html(desk)}"
+
+
+def on_preset(name: str, fields: list[str]) -> list[Any]:
+    """Return what each control becomes with a preset."""
+    values = handlers.preset_controls(name)
+    return [
+        gr.update(value=shown_value(field, values[field])) if field in values else gr.skip()
+        for field in fields
+    ]
 
 
 def stopped() -> list[Any]:

@@ -5,6 +5,7 @@ import os
 import shutil
 import socket
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -67,7 +68,13 @@ def is_loopback(host: str) -> bool:
 
 @contextmanager
 def served(
-    registry: Registry, defaults: Settings, *, host: str, port: int, open_browser: bool
+    registry: Registry,
+    defaults: Settings,
+    preset: str,
+    *,
+    host: str,
+    port: int,
+    open_browser: bool,
 ) -> Iterator[str]:
     """Serve the page inside the block, and give its address.
 
@@ -86,8 +93,9 @@ def served(
     from facefusion_ui.ui.layout import STYLE, build_page, make_theme
 
     guard = Middleware(TrustedHostMiddleware, allowed_hosts=[*LOCAL_NAMES, host])
-    desk = Desk(registry, folder)
-    page = build_page(desk, defaults)
+    desk = Desk(registry, folder, defaults, preset)
+    threading.Thread(target=desk.release_when_idle, daemon=True).start()
+    page = build_page(desk)
     try:
         _, address, _ = page.launch(
             server_name=host,

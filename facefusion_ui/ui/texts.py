@@ -27,6 +27,18 @@ ADD_SOURCE = "Add a picture of the person on the left."
 ADD_TARGET = "Add one on the left."
 FAULT = "A fault of the program: {}"
 FAULT_HINT = "Your files and options are kept. The terminal shows where it happened."
+PRESET = "Set up for"
+PRESET_HELP = "Options that go together for a card of that size. You can change each of them."
+MACHINE = "This machine"
+FREE_NOW = "Free the memory now"
+FREED = "All models are closed."
+NOT_FREED = "A job is running; its models stay open."
+FREE = "{} free of {}"
+NO_READING = "nobody can be asked how much memory is free; a preset's size is taken as the limit"
+ON_CARD = "on the card"
+ON_PROCESSOR = "on the processor"
+USED = "used {} ago"
+NO_MODELS = "No model is open."
 
 GROUPS: dict[Group, str] = {
     "face": "More about faces",

@@ -1,6 +1,9 @@
 """Guards what the page does, without a browser: swapped colours, an error that hides or loses its
 hint, a message that runs as HTML, a job that goes on after Stop."""
 
+import json
+import threading
+import time
 from pathlib import Path
 
 import cv2
@@ -9,7 +12,8 @@ import psutil
 import pytest
 from PIL import Image
 
-from facefusion_ui.settings import Settings
+from facefusion_ui.registry.registry import Registry
+from facefusion_ui.settings import Settings, make_settings
 from facefusion_ui.ui import handlers, texts
 from facefusion_ui.ui.controls import shown_fields
 from facefusion_ui.ui.handlers import Desk, View
@@ -145,3 +149,76 @@ def test_sources_are_looked_at_before_any_job(tmp_path, hopper_path) -> None:
     pictures, said = handlers.show_sources([str(hopper_path), str(broken)])
     assert [picture.shape for picture in pictures] == [(480, 410, 3)]
     assert "broken.jpg is empty" in said
+
+
+def test_a_preset_reaches_the_job_where_the_page_has_no_control(
+    desk: Desk, astronaut_path, hopper_path
+) -> None:
+    named = handlers.swap(desk, [str(hopper_path)], str(astronaut_path), DEFAULTS, "4gb")
+    *_, last = named
+    report = json.loads(Path(last.files[1]).read_text(encoding="utf-8"))
+    assert report["settings"]["video_memory_strategy"] == "strict"
+    assert report["settings"]["video_memory_limit"] == 4_000_000_000
+    assert report["settings"]["face_detector_size"] == DEFAULTS["face_detector_size"]
+
+
+def test_options_given_at_the_start_hold_for_the_pages_jobs(
+    registry, tmp_path, astronaut_path, hopper_path
+) -> None:
+    started = make_settings({"allow_lossy_fallback": False, "video_memory_strategy": "tolerant"})
+    desk = Desk(registry, tmp_path, started, "cpu")
+    *_, last = handlers.swap(desk, [str(hopper_path)], str(astronaut_path), DEFAULTS, "cpu")
+    report = json.loads(Path(last.files[1]).read_text(encoding="utf-8"))
+    assert report["settings"]["allow_lossy_fallback"] is False
+    assert report["settings"]["video_memory_strategy"] == "tolerant"
+
+
+def test_choosing_a_preset_sets_its_controls_and_resets_what_it_leaves_alone() -> None:
+    assert handlers.preset_controls("12gb")["face_detector_size"] == 960
+    assert handlers.preset_controls("12gb")["target_face_size"] is None
+    assert handlers.preset_controls("4gb")["target_face_size"] == 720
+    assert set(handlers.preset_controls("4gb")) == set(handlers.preset_controls("cpu"))
+    assert "video_memory_limit" not in handlers.preset_controls("4gb")
+
+
+def test_the_memory_is_freed_at_once_or_when_nobody_works(
+    tmp_path, astronaut_path, hopper_path
+) -> None:
+    with Registry(("cpu",), emulate_bytes=100_000_000) as registry:
+        desk = Desk(registry, tmp_path)
+        views_of(desk, [hopper_path], astronaut_path)
+        assert "centerface: 7 MB on the card" in handlers.memory_html(desk)
+        assert "93 MB free of 100 MB" in handlers.memory_html(desk)
+        assert desk.release()
+        assert "No model is open" in handlers.memory_html(desk)
+        assert "100 MB free of 100 MB" in handlers.memory_html(desk)
+
+        views_of(desk, [hopper_path], astronaut_path)
+        watcher = threading.Thread(target=desk.release_when_idle, args=(0.05,))
+        watcher.start()
+        for _ in range(100):
+            if not registry.status():
+                break
+            time.sleep(0.05)
+        assert registry.status() == []
+        desk.close()
+        watcher.join(timeout=5)
+        assert not watcher.is_alive()
+
+
+def test_a_running_job_keeps_its_models(desk: Desk, astronaut_path, hopper_path) -> None:
+    views = handlers.swap(desk, [str(hopper_path)], str(astronaut_path), DEFAULTS)
+    events = desk.events(
+        make_settings(
+            {
+                "source_paths": [hopper_path],
+                "target_path": astronaut_path,
+                "output_path": desk.new_folder(),
+            }
+        )
+    )
+    next(events)
+    assert not desk.release()
+    assert desk.registry.status()
+    events.close()
+    views.close()

@@ -154,3 +154,16 @@ def test_the_page_fits_a_phone(page: Page) -> None:
     page.click("#swap")
     expect(page.locator("#status")).to_contain_text("1 face swapped", timeout=DONE_MS)
     expect(page.locator("#status")).to_be_in_viewport()
+
+
+def test_a_preset_sets_the_options_and_the_memory_can_be_freed(page: Page) -> None:
+    page.click("#preset input")
+    page.click("li[role=option]:has-text('12gb')")
+    page.click("#more button:has-text('More about faces')")
+    expect(page.locator("#face_detector_size input[type=number]")).to_have_value("960")
+    page.click("#swap")
+    expect(page.locator("#status")).to_contain_text("1 face swapped", timeout=DONE_MS)
+    page.click("#machine button")
+    expect(page.locator("#memory")).to_contain_text("dlib_68: 100 MB on the processor")
+    page.click("#free")
+    expect(page.locator("#memory")).to_contain_text("No model is open")

@@ -6,11 +6,9 @@ import weakref
 from pathlib import Path
 
 import numpy as np
-import onnx
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from onnx import TensorProto, helper, numpy_helper
 
 from facefusion_ui.cards import Licence, ModelCard, Weights
 from facefusion_ui.errors import OutOfMemoryError
@@ -25,30 +23,9 @@ from facefusion_ui.registry.virtual_card import VirtualCard
 from facefusion_ui.settings import make_settings
 from tests.conftest import load
 from tests.face_clip import make_face_clip
+from tests.networks import MB, make_network
 
-MB = 1_000_000
 LICENCE = Licence("MIT", True, "https://example.org")
-
-
-def make_network(path: Path, weights_mb: float, dtype=np.float32) -> Path:
-    """Write y = x + max(w), with as many weights as asked; a run takes twice the size of x."""
-    weights = np.ones(int(weights_mb * MB) // np.dtype(dtype).itemsize, dtype)
-    kind = TensorProto.FLOAT if dtype == np.float32 else TensorProto.FLOAT16
-    graph = helper.make_graph(
-        [
-            helper.make_node("ReduceMax", ["w"], ["top"], keepdims=0),
-            helper.make_node("Cast", ["top"], ["one"], to=TensorProto.FLOAT),
-            helper.make_node("Add", ["x", "one"], ["y"]),
-        ],
-        "add one",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N"])],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["N"])],
-        [numpy_helper.from_array(weights, "w")],
-    )
-    assert kind == graph.initializer[0].data_type
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
-    onnx.save(model, path)
-    return path
 
 
 class AddOne:

@@ -9,7 +9,6 @@ from typing import Any
 from facefusion_ui.cards import ModelCard
 from facefusion_ui.errors import DeviceError
 from facefusion_ui.registry.backends import OnnxNetwork
-from facefusion_ui.registry.costs import weights_bytes
 from facefusion_ui.registry.device import choose_provider
 from facefusion_ui.registry.virtual_card import VirtualCard
 from facefusion_ui.registry.weights import locate
@@ -18,20 +17,23 @@ from facefusion_ui.settings import ExecutionProvider
 
 @dataclass
 class Opened:
-    """An open model. `on_card`: it takes the card's memory; `release` gives back what it took."""
+    """An open model.
+
+    Attributes:
+        on_card: it takes the card's memory.
+        bytes: what its weights take.
+        network: whose memory can be shrunk, if any.
+        release: gives back what it took.
+    """
 
     card: ModelCard
     adapter: Any
-    on_card: bool = False
+    on_card: bool
+    bytes: int
     network: OnnxNetwork | None = None
     release: Callable[[], None] = lambda: None
     leases: int = 0
     used_s: float = field(default_factory=time.monotonic)
-
-    @property
-    def bytes(self) -> int:
-        """What its weights take."""
-        return weights_bytes(self.card)
 
 
 class Opener:
@@ -72,16 +74,19 @@ class Opener:
             Exception: the runtime's own, when memory runs out.
         """
         if card.runtime == "none":
-            return Opened(card, card.open())
+            return Opened(card, card.open(), on_card=False, bytes=0)
         path = self._paths.get(card.name) or locate(card)
         self._paths[card.name] = path
+        size_bytes = path.stat().st_size
         if card.runtime == "file":
-            return Opened(card, card.open(path))
+            return Opened(card, card.open(path), on_card=False, bytes=size_bytes)
         if on_card and self.emulated:
             taken = self.emulated.open(path, frees_shape=card.frees_shape)
-            return Opened(card, card.open(taken), on_card, release=taken.close)
+            adapter = card.open(taken)
+            return Opened(card, adapter, on_card, bytes=taken.bytes, release=taken.close)
         network = self._open_network(card, path, on_card=on_card)
-        return Opened(card, card.open(network), on_card and self.has_card, network)
+        on_card = on_card and self.has_card
+        return Opened(card, card.open(network), on_card, bytes=size_bytes, network=network)
 
     def _open_network(self, card: ModelCard, path: Path, *, on_card: bool) -> OnnxNetwork:
         try:

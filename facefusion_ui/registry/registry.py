@@ -1,6 +1,7 @@
 """Lending models out: opened when they are needed, closed when room is needed."""
 
 import gc
+import inspect
 import logging
 import threading
 import time
@@ -51,7 +52,7 @@ class Lent:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._living(), name)
-        if not callable(found):
+        if not inspect.ismethod(found):
             return found
         return lambda *args, **kwargs: getattr(self._living(), name)(*args, **kwargs)
 
@@ -235,10 +236,10 @@ class Registry:
                         if not is_oom(error, free_bytes=free_bytes):
                             raise
                         said = reason(error)
-                # Outside the handler: an error that is still held keeps what it saw in memory.
-                self._close(card.name)
                 need = self.costs.need_bytes(card, seen) if uses_card else None
                 if not foreseen:
+                    # Outside the handler: an error that is still held keeps what it saw in memory.
+                    self._close(card.name)
                     if self._make_room(card, descent, need, said, on_card=uses_card):
                         continue
                     if uses_card and seen and self.free_bytes is not None:
@@ -285,7 +286,8 @@ class Registry:
         if need > HOPELESS * budget:
             return f"needs {told_bytes(need)} of {told_bytes(budget)}"
         opened = self._opened.get(card.name)
-        missing = need - (opened.bytes if opened and opened.on_card else 0)
+        resident = opened is not None and opened.on_card
+        missing = self.costs.working_bytes(card, pixels) if resident else need
         while (free := self.free_bytes) is not None and missing > free:
             said = f"needs {told_bytes(missing)}, {told_bytes(free)} are free"
             if not self._make_room(card, descent, need, said, on_card=True, at_once=False):

@@ -217,13 +217,13 @@ class Held:
 
 
 class CardNetwork:
-    """A network on a `VirtualCard`; implements `contracts.Network`."""
+    """A network on a `VirtualCard`, with weights of `bytes`; implements `contracts.Network`."""
 
     def __init__(self, card: VirtualCard, session: Any, kept: list[Any], taken_bytes: int) -> None:
         self._card = card
         self._session = session
         self._kept = kept
-        self._taken_bytes = taken_bytes
+        self.bytes = taken_bytes
 
     @property
     def input_shapes(self) -> Mapping[str, tuple[int | str | None, ...]]:
@@ -240,7 +240,7 @@ class CardNetwork:
         del self._session
         self._kept.clear()
         gc.collect()
-        self._card.used_bytes -= self._taken_bytes
+        self._card.used_bytes -= self.bytes
         self._card.trim()
 
 

@@ -24,6 +24,7 @@ from tests.networks import MB, make_network
 
 FRAMES = 12
 SIDES_WH = (320, 256)
+TWO_FRAMES_GIB = 2.5 * 3 * 4 * SIDES_WH[0] * SIDES_WH[1] / 2**30
 TASKS = (
     "face_detector",
     "face_landmarker",
@@ -124,6 +125,7 @@ def job(tmp_path, monkeypatch, clip, hopper_path, weights):
                 "output_path": tmp_path / "out.mp4",
                 "processors": ["face_swapper", "face_enhancer", "frame_enhancer"],
                 "emulate_hog": hog,
+                "system_memory_limit": TWO_FRAMES_GIB,
             }
         )
         with Registry(("cpu",), emulate_bytes=int(capacity_mb * MB)) as registry:
@@ -178,6 +180,6 @@ def test_memory_that_comes_back_is_used_again(job) -> None:
     assert own[-1].rung == "processor"
     assert [(step.model, step.rung) for step in report.steps_up] == [("some_face_enhancer", "card")]
     up = next(i for i, event in enumerate(events) if type(event).__name__ == "SteppedUp")
-    assert sum(isinstance(event, FrameReady) for event in events[:up]) == 7
+    assert 7 <= sum(isinstance(event, FrameReady) for event in events[:up]) <= 9
     assert {m.name: m.device for m in report.models}["some_face_enhancer"] == report.device
     assert np.array_equal(frames_of(events), roomy)

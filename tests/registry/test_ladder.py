@@ -3,19 +3,17 @@ Runtime itself fails, go down the ladder one announced rung at a time and always
 
 import gc
 import weakref
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from facefusion_ui.cards import Licence, ModelCard, Weights
+from facefusion_ui.cards import ModelCard
 from facefusion_ui.errors import OutOfMemoryError
 from facefusion_ui.events import FrameReady
 from facefusion_ui.notices import SteppedDown
 from facefusion_ui.processor.jobs import run_job
-from facefusion_ui.registry import opening
 from facefusion_ui.registry.ladder import LADDER, Descent, LeftOut, ladder_of
 from facefusion_ui.registry.oom import is_oom
 from facefusion_ui.registry.registry import Registry
@@ -24,41 +22,7 @@ from facefusion_ui.settings import make_settings
 from tests.conftest import load
 from tests.face_clip import make_face_clip
 from tests.networks import MB, make_network
-
-LICENCE = Licence("MIT", True, "https://example.org")
-
-
-class AddOne:
-    """An adapter: arrays in, arrays out."""
-
-    def __init__(self, network) -> None:
-        self.network = network
-
-    def add(self, count: int = 8) -> np.ndarray:
-        (out,) = self.network({"x": np.zeros(count, np.float32)})
-        return out
-
-
-@pytest.fixture
-def model(tmp_path, monkeypatch):
-    """Make a card of a network with that many megabytes of weights."""
-    paths: dict[str, Path] = {}
-    locate = opening.locate
-    monkeypatch.setattr(opening, "locate", lambda card: paths.get(card.name) or locate(card))
-
-    def make(name: str, weights_mb: float, *, task="face_swapper", dtype=np.float32) -> ModelCard:
-        paths[name] = make_network(tmp_path / f"{name}.onnx", weights_mb, dtype)
-        return ModelCard(
-            name=name,
-            task=task,
-            summary="adds one",
-            licence=LICENCE,
-            open=AddOne,
-            runtime="onnx",
-            weights=Weights("none", name, 0, ""),
-        )
-
-    return make
+from tests.registry.conftest import LICENCE, AddOne
 
 
 def run(registry: Registry, card: ModelCard, descent: Descent, count: int = 8) -> np.ndarray:

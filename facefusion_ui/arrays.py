@@ -4,7 +4,7 @@ Colour order is BGR everywhere inside; RGB exists only in the page's handlers an
 before a network. Points are (x, y) in pixels, origin at the centre of the top-left pixel.
 """
 
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,20 @@ Points68: TypeAlias = NDArray[np.float32]
 
 Embedding: TypeAlias = NDArray[np.float32]
 """(D,) float32: a recogniser's description of a face, as the model gives it."""
+
+FaceMaskRegion: TypeAlias = Literal[
+    "skin",
+    "left-eyebrow",
+    "right-eyebrow",
+    "left-eye",
+    "right-eye",
+    "glasses",
+    "nose",
+    "mouth",
+    "upper-lip",
+    "lower-lip",
+]
+"""Parts of a face that a parser tells apart."""
 
 
 def check_shape(name: str, array: NDArray[np.generic], shape: tuple[int | None, ...]) -> None:

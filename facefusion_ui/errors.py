@@ -6,6 +6,8 @@ FaceFusionError          every error of ours; `.hint` is the next step, in one s
 ├── NoFaceError          a picture that must show a face shows none
 ├── OutputError          the output cannot be written (folder, disk, name)
 ├── ModelError           a model is unknown, missing, or its file is not what its card says
+│   └── BrokenOutputError  a model answered with no picture: not numbers, or one flat colour
+├── OutOfMemoryError     a model does not fit in memory, and nothing that may be tried is left
 ├── DeviceError          the asked execution provider does not run on this machine
 └── FfmpegError          ffmpeg is missing, lacks an encoder, or failed; its last words are kept
 """
@@ -42,6 +44,10 @@ class OutputError(FaceFusionError):
 
 class ModelError(FaceFusionError):
     """A model is unknown, missing, or its file is not what its card says."""
+
+
+class BrokenOutputError(ModelError):
+    """A model answered with no picture."""
 
 
 class DeviceError(FaceFusionError):

@@ -29,13 +29,17 @@ class Portrait:
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """The person to put on the target: at least one portrait, and their mean embedding.
+    """The person to put on the target, in the forms the swapper's card asks for.
 
-    `embedding` is None when no chosen model needs one.
+    Attributes:
+        portraits: at least one.
+        embedding: the mean over the portraits, converted if the card names a converter.
+        picture: the best portrait's face, cut to the card's source template.
     """
 
     portraits: tuple[Portrait, ...]
-    embedding: Embedding | None
+    embedding: Embedding | None = None
+    picture: Crop | None = None
 
 
 @dataclass(frozen=True, eq=False)

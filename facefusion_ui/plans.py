@@ -41,9 +41,9 @@ class Plan(BaseModel):
     unpinned: str | None = None
 
     @property
-    def passing(self) -> frozenset[str]:
-        """Names of the models that are closed after their stage."""
-        return frozenset(stage.model for stage in self.stages if stage.passing)
+    def staying(self) -> frozenset[str]:
+        """Names of the models that stay open after their stage."""
+        return frozenset(stage.model for stage in self.stages if not stage.passing)
 
     def told(self) -> list[str]:
         """Return the plan for people, in a few words per model."""

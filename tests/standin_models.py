@@ -44,10 +44,8 @@ class Namer:
     def __init__(self, network: Network) -> None:
         self.network = network
 
-    def embed(self, frame: Frame, face: Face) -> Embedding:
-        left, top, right, bottom = face.box.astype(int)
-        crop = cv2.resize(frame[top:bottom, left:right], (112, 112))
-        return self.network({"input.1": blob(crop)})[0][0]
+    def embed(self, face: AlignedFace) -> Embedding:
+        return self.network({"input.1": blob(face.crop)})[0][0]
 
 
 class Painter:
@@ -85,7 +83,8 @@ def weights(name: str) -> Weights:
     path = standin(name)
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return Weights("benchmarks", f"../{path.parent.name}/{path.name}", path.stat().st_size, digest)
+    relative = f"../{path.parent.name}/{path.name}"
+    return Weights(relative, path.stat().st_size, digest, package="benchmarks")
 
 
 def card_of(name: str, task: Task, adapter: Callable[..., object], **kwargs) -> ModelCard:

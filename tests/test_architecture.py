@@ -13,6 +13,9 @@ PACKAGE = Path(facefusion_ui.__file__).parent
 VOCABULARY = {
     "errors",
     "arrays",
+    "blobs",
+    "bridges",
+    "sessions",
     "faces",
     "cards",
     "contracts",
@@ -29,6 +32,9 @@ LEAVES = {
     "swappers",
     "enhancers",
     "upscalers",
+    "converters",
+    "occluders",
+    "parsers",
     "steps",
     "media",
 }
@@ -81,7 +87,7 @@ def test_only_the_backends_know_the_runtimes() -> None:
         for name in imports_of(path)
         if name.split(".")[0] in ("onnxruntime", "torch")
     }
-    assert users == {str(Path("registry") / "backends.py")}
+    assert users == {str(Path("registry") / name) for name in ("backends.py", "torch_network.py")}
 
 
 def test_listing_models_loads_no_runtime() -> None:

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from facefusion_ui.arrays import Frame
-from facefusion_ui.cards import Need
+from facefusion_ui.cards import ModelCard
 from facefusion_ui.faces import Face
 from facefusion_ui.processor.plan import network_pixels
 from facefusion_ui.processor.record import Record
 from facefusion_ui.registry.catalog import card
 from facefusion_ui.settings import Settings
+from facefusion_ui.steps.align import align
 from facefusion_ui.steps.choose import half_distance, order_faces
 from facefusion_ui.steps.detect import find_faces
 
@@ -51,31 +52,37 @@ class Analyser:
         points = self._record.run(self.landmarker, lambda model: model.landmarks(frame, face))
         return replace(face, landmarks=points)
 
-    def with_embedding(self, frame: Frame, face: Face) -> Face:
+    def with_embedding(self, frame: Frame, face: Face, recognizer: ModelCard) -> Face:
         """Return `face` with its embedding (and its landmarks, if the recogniser needs them)."""
         if face.embedding is not None:
             return face
-        if "landmarks" in self.recognizer.needs:
+        if recognizer.wants_landmarks:
             face = self.with_landmarks(frame, face)
-        embedding = self._record.run(self.recognizer, lambda model: model.embed(frame, face))
+        cut = align(frame, face, recognizer.template, recognizer.size_px)
+        embedding = self._record.run(recognizer, lambda model: model.embed(cut))
         return replace(face, embedding=embedding)
 
     def described(
-        self, frames: Sequence[Frame], faces: Sequence[Face], needs: frozenset[Need]
+        self,
+        frames: Sequence[Frame],
+        faces: Sequence[Face],
+        recognizer: ModelCard | None,
+        *,
+        landmarks: bool = False,
     ) -> list[Face]:
-        """Return `faces`, one of each of `frames`, with what is needed of them."""
-        described = list(faces)
-        with_landmarks = "landmarks" in needs or (
-            "embedding" in needs and "landmarks" in self.recognizer.needs
-        )
-        for wanted, describe, model in (
-            (with_landmarks, self.with_landmarks, self.landmarker),
-            ("embedding" in needs, self.with_embedding, self.recognizer),
-        ):
-            if wanted:
-                described = [describe(*pair) for pair in zip(frames, described, strict=True)]
-                self._record.end_stage(model)
-        return described
+        """Return `faces`, one of each of `frames`, with what is wanted of them.
+
+        Args:
+            recognizer: whose embeddings are wanted; None: none.
+        """
+        pairs = list(zip(frames, faces, strict=True))
+        if landmarks or (recognizer and recognizer.wants_landmarks):
+            pairs = [(frame, self.with_landmarks(frame, face)) for frame, face in pairs]
+            self._record.end_stage(self.landmarker)
+        if recognizer:
+            pairs = [(frame, self.with_embedding(frame, face, recognizer)) for frame, face in pairs]
+            self._record.end_stage(recognizer)
+        return [face for _, face in pairs]
 
     def distance(self, a: Face, b: Face) -> float:
         """Return how unlike two faces with embeddings are, on `reference_face_distance`'s scale."""

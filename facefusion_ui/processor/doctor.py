@@ -1,6 +1,8 @@
 """What of this machine the program uses, whether it works, and the exact cure where it does not."""
 
+import importlib.util
 import platform
+import re
 import shutil
 import sys
 import tempfile
@@ -14,7 +16,7 @@ import numpy as np
 
 from facefusion_ui.errors import FaceFusionError
 from facefusion_ui.media.ffmpeg import find_ffmpeg
-from facefusion_ui.registry.backends import OnnxNetwork
+from facefusion_ui.registry.backends import OnnxNetwork, cuda_is_overwritten
 from facefusion_ui.registry.catalog import find_cards
 from facefusion_ui.registry.device import nvidia_cards
 from facefusion_ui.registry.weights import locate
@@ -80,18 +82,18 @@ def _runtime() -> Iterator[Finding]:
             owners[name] = distribution.version
     told = ", ".join(f"{name} {version}" for name, version in owners.items())
     wanted = "onnxruntime" if sys.platform == "darwin" else "onnxruntime-gpu"
-    if set(owners) == {wanted}:
-        yield Finding("onnxruntime", "ok", told)
-        return
     version = owners.get(wanted)
-    yield Finding(
-        "onnxruntime",
-        "trouble",
-        f"its files belong to {told or 'nobody'}; only {wanted} should own them",
-        REPAIR.format(name=wanted, version=version)
-        if version
-        else "pip install -r requirements.txt",
-    )
+    cure = "pip install -r requirements.txt"
+    if version:
+        cure = REPAIR.format(name=wanted, version=version)
+    if set(owners) != {wanted}:
+        said = f"its files belong to {told or 'nobody'}; only {wanted} should own them"
+        yield Finding("onnxruntime", "trouble", said, cure)
+    elif cuda_is_overwritten():
+        said = f"{told}, but other files lie over it: CUDA is there and not offered"
+        yield Finding("onnxruntime", "trouble", said, cure)
+    else:
+        yield Finding("onnxruntime", "ok", told)
 
 
 def _providers() -> Iterator[Finding]:
@@ -111,10 +113,15 @@ def _providers() -> Iterator[Finding]:
 
 
 def _torch() -> Iterator[Finding]:
-    try:
-        yield Finding("torch", "ok", metadata.version("torch"))
-    except metadata.PackageNotFoundError:
+    """Read torch's version and the CUDA it was built for; importing it would take seconds."""
+    spec = importlib.util.find_spec("torch")
+    if spec is None or not spec.submodule_search_locations:
         yield Finding("torch", "trouble", "not installed", "pip install -r requirements.txt")
+        return
+    text = (Path(spec.submodule_search_locations[0]) / "version.py").read_text(encoding="utf-8")
+    cuda = re.search(r"^cuda\b.*= '(.+)'$", text, re.MULTILINE)
+    built = f"built for CUDA {cuda[1]}" if cuda else "built for the processor"
+    yield Finding("torch", "ok", f"{metadata.version('torch')}, {built}")
 
 
 def _ffmpeg() -> Iterator[Finding]:

@@ -158,14 +158,13 @@ class Recipe:
     def _describing(self) -> list[Stage]:
         """Return the stages for what must be known of a face; nothing else is asked for."""
         used = [model for model in (self.swapper, self._enhancer) if model]
-        needs = {need for model in used for need in model.all_needs}
-        landmarks = "landmarks" in needs or "area" in self._settings.face_mask_types
-        embedding = "embedding" in needs or self._settings.face_selector_mode == "reference"
+        area = "area" in self._settings.face_mask_types
+        landmarks = area or any(model.wants_landmarks for model in used)
         marking = Stage(self.analyser.landmarker, self._mark)
         naming = Stage(self.analyser.recognizer, self._name)
-        if not embedding:
+        if self._settings.face_selector_mode != "reference":
             return [marking] if landmarks else []
-        if "landmarks" in self.analyser.recognizer.needs:
+        if self.analyser.recognizer.wants_landmarks:
             return [marking, naming]
         return [naming, marking] if landmarks else [naming]
 
@@ -178,7 +177,8 @@ class Recipe:
 
     def _name(self, index: int, frame: Frame, faces: list[Face]) -> tuple[Frame, list[Face]]:
         """Add embeddings; with a reference, keep the faces that are like it."""
-        faces = [self.analyser.with_embedding(frame, face) for face in faces]
+        recognizer = self.analyser.recognizer
+        faces = [self.analyser.with_embedding(frame, face, recognizer) for face in faces]
         if self._settings.face_selector_mode != "reference" or self.reference is None:
             return frame, faces
         limit, reference = self._settings.reference_face_distance, self.reference

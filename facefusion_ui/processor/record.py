@@ -39,6 +39,7 @@ class Record:
         self.descent = Descent(
             allow_lossy=settings.allow_lossy_fallback,
             offload=frozenset(settings.execution_offload),
+            generous=settings.video_memory_strategy == "tolerant",
         )
         self.plan: Plan | None = None
         self._first_plan: Plan | None = None
@@ -91,8 +92,8 @@ class Record:
             return self._registry.run(card, call, self.descent, pixels=pixels)
 
     def end_stage(self, card: ModelCard) -> None:
-        """Close `card`'s model if, by the plan, it makes room for the next stage."""
-        if self.plan and card.name in self.plan.passing:
+        """Close `card`'s model if, by the plan, it makes room for the next stage or is over."""
+        if self.plan and card.name not in self.plan.staying:
             self._registry.release(card)
 
     def steps(self) -> Iterator[SteppedDown | SteppedUp]:

@@ -12,6 +12,7 @@ from facefusion_ui.media.image import read_picture
 from facefusion_ui.notices import Warned
 from facefusion_ui.processor.analyser import Analyser
 from facefusion_ui.processor.record import Record
+from facefusion_ui.registry.catalog import card
 from facefusion_ui.settings import Settings
 
 SEARCH_HINT = (
@@ -49,7 +50,8 @@ def read_source(
             )
         faces.append(max(found, key=lambda face: float(np.prod(face.box[2:] - face.box[:2]))))
     record.end_stage(analyser.detector)
-    faces = analyser.described(frames, faces, swapper.all_needs)
+    recognizer = card(swapper.recognizer, "face_recognizer") if swapper.recognizer else None
+    faces = analyser.described(frames, faces, recognizer, landmarks=swapper.wants_landmarks)
     portraits = tuple(Portrait(*pair) for pair in zip(frames, faces, strict=True))
     return Source(portraits, _mean(faces))
 
@@ -70,7 +72,7 @@ def find_reference(settings: Settings, analyser: Analyser, record: Record, frame
         )
     record.end_stage(analyser.detector)
     chosen = [faces[settings.reference_face_position]]
-    (face,) = analyser.described([frame], chosen, frozenset({"embedding"}))
+    (face,) = analyser.described([frame], chosen, analyser.recognizer)
     return face
 
 

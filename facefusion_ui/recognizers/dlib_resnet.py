@@ -9,9 +9,9 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-from facefusion_ui.arrays import Embedding, Frame
+from facefusion_ui.arrays import Embedding
 from facefusion_ui.cards import Licence, ModelCard, Weights
-from facefusion_ui.faces import Face
+from facefusion_ui.faces import AlignedFace
 
 
 class DlibResnet:
@@ -23,15 +23,15 @@ class DlibResnet:
         self._dlib = dlib
         self._network = dlib.face_recognition_model_v1(str(weights_path))
 
-    def embed(self, frame: Frame, face: Face) -> Embedding:
+    def embed(self, face: AlignedFace) -> Embedding:
         if face.landmarks is None:
             raise ValueError("dlib_resnet needs landmarks")
         points = [self._dlib.point(round(float(x)), round(float(y))) for x, y in face.landmarks]
-        left, top, right, bottom = (round(float(side)) for side in face.box)
+        height, width = face.crop.shape[:2]
         shape = self._dlib.full_object_detection(
-            self._dlib.rectangle(left, top, right, bottom), self._dlib.points(points)
+            self._dlib.rectangle(0, 0, width, height), self._dlib.points(points)
         )
-        rgb = cv2.cvtColor(frame, cv2.COLOR_BGR2RGB)
+        rgb = cv2.cvtColor(face.crop, cv2.COLOR_BGR2RGB)
         return np.asarray(self._network.compute_face_descriptor(rgb, shape), np.float32)
 
 
@@ -49,7 +49,7 @@ CARDS = (
             size_bytes=22_466_066,
             sha256="55533b28a95800a551ba546ba62fe69625c7e95a7061c338adffead08719da30",
         ),
-        needs=frozenset({"landmarks"}),
+        needs_landmarks=True,
         metric="euclidean",
     ),
 )

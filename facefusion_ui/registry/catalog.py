@@ -10,7 +10,17 @@ from facefusion_ui.cards import ModelCard, Task
 from facefusion_ui.errors import ModelError
 from facefusion_ui.settings import nearest
 
-LEAVES = ("detectors", "landmarkers", "recognizers", "swappers", "enhancers", "upscalers")
+LEAVES = (
+    "detectors",
+    "landmarkers",
+    "recognizers",
+    "converters",
+    "swappers",
+    "enhancers",
+    "upscalers",
+    "occluders",
+    "parsers",
+)
 
 
 def find_cards() -> dict[str, ModelCard]:

@@ -1,7 +1,14 @@
-"""Reading an ONNX graph to change it before it is opened."""
+"""Reading an ONNX file: whole, to change it before it is opened, or one array of it."""
 
+import mmap
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from facefusion_ui.errors import ModelError
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -22,3 +29,56 @@ def read_graph(path: Path, *, frees_shape: bool) -> "ModelProto":
                 if axis != 1:
                     dimension.dim_param = f"{end.name}_{axis}"
     return model
+
+
+GRAPH, INITIALIZER = 7, 5  # field numbers of onnx.proto: of a model, of a graph
+VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5  # protobuf's wire types
+
+
+def last_initializer(path: Path) -> NDArray[np.generic]:
+    """Return the last array stored in the graph at `path`; nothing else of the file is read.
+
+    Raises:
+        ModelError: the graph stores none.
+    """
+    import onnx
+    from onnx import numpy_helper
+
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        last = None
+        for start, end in _fields(data, 0, len(data), GRAPH):
+            for span in _fields(data, start, end, INITIALIZER):
+                last = span
+        if last is None:
+            raise ModelError(f"{path.name} stores no arrays", hint="Download the model again.")
+        tensor = onnx.TensorProto.FromString(data[slice(*last)])
+    return np.array(numpy_helper.to_array(tensor, base_dir=str(path.parent)))
+
+
+def _fields(data: mmap.mmap, start: int, end: int, wanted: int) -> Iterator[tuple[int, int]]:
+    """Yield where the contents of a message's `wanted` fields begin and end."""
+    while start < end:
+        key, start = _varint(data, start)
+        kind = key & 7
+        if kind == BYTES:
+            length, start = _varint(data, start)
+            if key >> 3 == wanted:
+                yield start, start + length
+            start += length
+        elif kind == VARINT:
+            _, start = _varint(data, start)
+        elif kind in (FIXED64, FIXED32):
+            start += 8 if kind == FIXED64 else 4
+        else:
+            raise ModelError("the file is not an ONNX graph", hint="Download the model again.")
+
+
+def _varint(data: mmap.mmap, start: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        byte = data[start]
+        start += 1
+        value |= (byte & 127) << shift
+        if byte < 128:
+            return value, start
+        shift += 7

@@ -149,6 +149,7 @@ class Descent:
     Attributes:
         allow_lossy: whether rungs that change the picture may be taken.
         offload: tasks whose models run on the processor from the start.
+        generous: memory may be spent on speed while there is plenty.
         crowded_bytes: the memory in which models pushed each other off the card, so that they had
             better take turns.
         used: names of the models that the job has run.
@@ -159,6 +160,7 @@ class Descent:
 
     allow_lossy: bool = True
     offload: frozenset[Task] = frozenset()
+    generous: bool = False
     crowded_bytes: int = 0
     used: set[str] = field(default_factory=set)
     steps: list[SteppedDown | SteppedUp] = field(default_factory=list)
@@ -184,11 +186,15 @@ class Descent:
         card: ModelCard,
         *,
         reason: str,
+        on_card: bool = True,
         pixels: int = 0,
         need_bytes: int | None = None,
         free_bytes: int | None = None,
     ) -> None:
         """Take the next rung that asks for less, and note it.
+
+        Args:
+            on_card: whether the card's memory is what ran out.
 
         Raises:
             OutOfMemoryError: there is none.
@@ -198,8 +204,10 @@ class Descent:
         now = place.index if place else 0
         seen = rungs[now].pixels(card, pixels)
         for index in range(now + 1, len(rungs)):
-            smaller = rungs[index].pixels(card, pixels) < seen
-            if smaller or not pixels or not rungs[index].on_card or rungs[index].off:
+            rung = rungs[index]
+            leaves = not rung.on_card and not rung.off
+            smaller = not leaves and (not pixels or rung.pixels(card, pixels) < seen)
+            if smaller or rung.off or (leaves and on_card):
                 break
         else:
             forbidden = not self.allow_lossy and len(ladder_of(card, allow_lossy=True)) > len(rungs)
@@ -210,8 +218,7 @@ class Descent:
                 else "Close other programs, or use smaller pictures and models.",
             )
         self._places[card.name] = Place(card, index, free_bytes)
-        rung = rungs[index]
-        self._note(card, rung, reason=reason, need_bytes=need_bytes, free_bytes=free_bytes)
+        self._note(card, rungs[index], reason=reason, need_bytes=need_bytes, free_bytes=free_bytes)
 
     def note_turns(
         self,

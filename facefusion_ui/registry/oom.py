@@ -28,6 +28,7 @@ TEXTS = re.compile(
             r"\bbad[ _]alloc(ation)?\b",
             r"unable to allocate .* for an array",
             r"insufficient memory",
+            r"can('t|not) allocate memory",
         )
     ),
     re.IGNORECASE,

@@ -245,7 +245,12 @@ class Registry:
                     if uses_card and seen and self.free_bytes is not None:
                         self.costs.learn_failure(card, seen, self.free_bytes)
                 descent.step_down(
-                    card, reason=said, pixels=pixels, need_bytes=need, free_bytes=self.free_bytes
+                    card,
+                    reason=said,
+                    on_card=uses_card,
+                    pixels=pixels,
+                    need_bytes=need,
+                    free_bytes=self.free_bytes,
                 )
                 log.debug("%s: %s", descent.steps[-1].message, said)
 
@@ -355,13 +360,19 @@ class Registry:
         return result
 
     def _lend(self, card: ModelCard, descent: Descent, *, on_card: bool) -> Opened:
+        on_card = on_card and self.has_card
         opened = self._opened.get(card.name)
-        if opened and card.runtime in ON_THE_CARD and opened.on_card != (on_card and self.has_card):
+        moves = card.runtime in ON_THE_CARD and opened and opened.on_card != on_card
+        if opened and (moves or opened.card.runtime != card.runtime):
             self._close(card.name)
             opened = None
         if opened is None:
             opened = self._opened[card.name] = self._opener.open(
-                card, on_card=on_card and self.has_card
+                card,
+                on_card=on_card,
+                generous=descent.generous and self.level == "ok",
+                half=self.runs_half_well,
+                limit_bytes=self.free_bytes,
             )
             descent.loads[card.name] += 1
             log.info("opened %s", card.name)

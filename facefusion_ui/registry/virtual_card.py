@@ -8,6 +8,7 @@ outside an arena: the CUDA context, cuDNN's workspaces, a driver that spills int
 import ctypes
 import gc
 import json
+import math
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from facefusion_ui.contracts import Network
 from facefusion_ui.registry.backends import load_runtime
-from facefusion_ui.registry.graphs import read_graph
+from facefusion_ui.registry.graphs import last_initializer, read_graph
 from facefusion_ui.registry.oom import is_oom
 
 if TYPE_CHECKING:
@@ -99,7 +101,7 @@ class VirtualCard:
         if session is None:  # an optimisation wanted to read the weights itself
             session = self._session(read_graph(path, frees_shape=frees_shape), options)
         self.used_bytes += taken_bytes
-        return CardNetwork(self, session, kept, taken_bytes)
+        return CardNetwork(path, self, session, kept, taken_bytes)
 
     def _session(self, model: "ModelProto", options: Any) -> Any:
         with tempfile.TemporaryDirectory() as folder:
@@ -205,21 +207,24 @@ class Held:
     def __init__(self, card: VirtualCard, copy: Any, taken_bytes: int) -> None:
         self._card = card
         self._copy = copy
-        self._taken_bytes = taken_bytes
+        self.bytes = taken_bytes
         card.used_bytes += taken_bytes
 
     def close(self) -> None:
         """Give it back."""
         self._copy = None
         gc.collect()
-        self._card.used_bytes -= self._taken_bytes
+        self._card.used_bytes -= self.bytes
         self._card.trim()
 
 
 class CardNetwork:
     """A network on a `VirtualCard`, with weights of `bytes`; implements `contracts.Network`."""
 
-    def __init__(self, card: VirtualCard, session: Any, kept: list[Any], taken_bytes: int) -> None:
+    def __init__(
+        self, path: Path, card: VirtualCard, session: Any, kept: list[Any], taken_bytes: int
+    ) -> None:
+        self._path = path
         self._card = card
         self._session = session
         self._kept = kept
@@ -228,6 +233,13 @@ class CardNetwork:
     @property
     def input_shapes(self) -> Mapping[str, tuple[int | str | None, ...]]:
         return {node.name: tuple(node.shape) for node in self._session.get_inputs()}
+
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        return tuple(node.name for node in self._session.get_outputs())
+
+    def last_initializer(self) -> NDArray[np.generic]:
+        return last_initializer(self._path)
 
     def __call__(self, feeds: Mapping[str, NDArray[np.generic]]) -> list[NDArray[np.float32]]:
         outputs = [np.array(output) for output in self._session.run(None, dict(feeds))]
@@ -242,6 +254,47 @@ class CardNetwork:
         gc.collect()
         self._card.used_bytes -= self.bytes
         self._card.trim()
+
+
+class HeldNetwork:
+    """A network that does not run in the card's arena, which keeps its account all the same.
+
+    What it takes, weights and work, is held there; what does not fit fails as it would on a card.
+    Implements `contracts.Network`.
+    """
+
+    def __init__(
+        self, card: VirtualCard, network: Network, weights: Held, bytes_per_pixel: float
+    ) -> None:
+        self._card = card
+        self._network = network
+        self._weights = weights
+        self._bytes_per_pixel = bytes_per_pixel
+
+    @property
+    def input_shapes(self) -> Mapping[str, tuple[int | str | None, ...]]:
+        return self._network.input_shapes
+
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        return self._network.output_names
+
+    def last_initializer(self) -> NDArray[np.generic]:
+        return self._network.last_initializer()
+
+    def __call__(self, feeds: Mapping[str, NDArray[np.generic]]) -> list[NDArray[np.float32]]:
+        pixels = max(math.prod(feed.shape[-2:]) for feed in feeds.values() if feed.ndim == 4)
+        work = self._card.hold(round(pixels * self._bytes_per_pixel))
+        try:
+            self._card.note()
+            return self._network(feeds)
+        finally:
+            work.close()
+
+    def close(self) -> None:
+        """Give the memory back; the network cannot run any more."""
+        del self._network
+        self._weights.close()
 
 
 def _point_nowhere(tensor: "TensorProto") -> None:

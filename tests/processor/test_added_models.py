@@ -38,7 +38,7 @@ class Blue:
 
 CARDS = (ModelCard(
     name="blue_64", task="face_swapper", summary="paints blue", licence=LICENCE, open=Blue,
-    template="arcface_128", size_px=64, needs=frozenset({"embedding"})),)
+    template="arcface_128", size_px=64, recognizer="dlib_resnet"),)
 """
 
 ENHANCER = """
@@ -180,7 +180,7 @@ class Watch:
 
 CARDS = (ModelCard(
     name="watch", task="face_swapper", summary="notes what it is given", licence=LICENCE,
-    open=Watch, needs=frozenset({"landmarks"})),)
+    open=Watch, needs_landmarks=True),)
 """
 
 

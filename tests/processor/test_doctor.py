@@ -34,6 +34,24 @@ def test_two_owners_of_onnxruntime_are_seen_and_the_cure_names_the_version(
     assert found.cure.startswith("pip install --force-reinstall --no-deps onnxruntime-gpu==1.")
 
 
+def test_a_gpu_build_under_other_files_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    import onnxruntime
+
+    offered = ["AzureExecutionProvider", "CPUExecutionProvider"]
+    monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: offered)
+    found = troubles()["onnxruntime"]
+    assert "CUDA is there and not offered" in found.found
+    assert "--force-reinstall" in found.cure
+
+
+def test_torch_is_told_with_the_cuda_it_was_built_for() -> None:
+    import torch
+
+    (found,) = [finding for finding in examine() if finding.name == "torch"]
+    wanted = f"CUDA {torch.version.cuda}" if torch.version.cuda else "the processor"
+    assert found.found.endswith(f"built for {wanted}")
+
+
 def test_a_cut_weights_file_is_named_with_its_cure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

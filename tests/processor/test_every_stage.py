@@ -14,7 +14,7 @@ from facefusion_ui.contracts import Network
 from facefusion_ui.events import FrameReady
 from facefusion_ui.faces import AlignedFace, Face, Source, SwappedFace
 from facefusion_ui.notices import SteppedDown
-from facefusion_ui.processor import analyser, frame
+from facefusion_ui.processor import analyser, frame, source
 from facefusion_ui.processor.jobs import run_job
 from facefusion_ui.registry import opening
 from facefusion_ui.registry.registry import Registry
@@ -56,7 +56,7 @@ class Model:
         ring = np.stack([165 + 20 * np.cos(turns), 125 + 25 * np.sin(turns)], axis=1)
         return (ring * self.one()).astype(np.float32)
 
-    def embed(self, frame: Frame, face: Face) -> Embedding:
+    def embed(self, face: AlignedFace) -> Embedding:
         return np.full(4, self.one(), np.float32)
 
     def swap(self, source: Source, target: AlignedFace) -> SwappedFace:
@@ -98,10 +98,11 @@ def cards_with(victim: str, weights: dict[float, Path]) -> Iterator[tuple[ModelC
             licence=Licence("MIT", True, "https://example.org"),
             open=lambda network, elements=elements: Model(network, elements),
             runtime="onnx",
-            weights=Weights("none", task, 0, task),
+            weights=Weights(task, 0, task, package="none"),
             template="arcface_128",
             size_px=64,
-            needs=frozenset({"landmarks", "embedding"}) if task == "face_swapper" else frozenset(),
+            needs_landmarks=task == "face_swapper",
+            recognizer="some_face_recognizer" if task == "face_swapper" else "",
             halo_px=0 if task == "frame_enhancer" else None,
             scale=2 if task == "frame_enhancer" else 1,
         )
@@ -116,7 +117,7 @@ def job(tmp_path, monkeypatch, clip, hopper_path, weights):
         cards = {card.task: (card, path) for card, path in cards_with(victim, weights)}
         paths = {card.name: path for card, path in cards.values()}
         monkeypatch.setattr(opening, "locate", lambda card: paths[card.name])
-        for module in (analyser, frame):
+        for module in (analyser, frame, source):
             monkeypatch.setattr(module, "card", lambda name, task: cards[task][0])
         settings = make_settings(
             {
@@ -124,6 +125,7 @@ def job(tmp_path, monkeypatch, clip, hopper_path, weights):
                 "target_path": clip,
                 "output_path": tmp_path / "out.mp4",
                 "processors": ["face_swapper", "face_enhancer", "frame_enhancer"],
+                "face_selector_mode": "reference",
                 "emulate_hog": hog,
                 "system_memory_limit": TWO_FRAMES_GIB,
             }

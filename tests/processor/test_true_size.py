@@ -4,11 +4,12 @@ the learned models, on emulated cards where all of them fit, some, one at a time
 from dataclasses import dataclass
 from pathlib import Path
 
+import cv2
 import numpy as np
 import pytest
 
 from benchmarks.standins import standin
-from facefusion_ui import detectors, enhancers, recognizers, swappers
+from facefusion_ui import detectors, enhancers, recognizers, swappers, upscalers
 from facefusion_ui.events import FrameReady
 from facefusion_ui.media.probe import probe
 from facefusion_ui.media.video import FrameReader
@@ -24,15 +25,20 @@ ADDED = {
 CARDS = (card_of("det_10g", "face_detector", Finder, bytes_per_pixel=42.5),)
 """,
     recognizers: """
-CARDS = (card_of("w600k_r50", "face_recognizer", Namer, size_px=112, bytes_per_pixel=586.4),)
+CARDS = (card_of("w600k_r50", "face_recognizer", Namer, template="arcface_112_v2",
+    size_px=112, bytes_per_pixel=586.4),)
 """,
     swappers: """
 CARDS = (card_of("inswapper_128", "face_swapper", Painter, template="arcface_128", size_px=128,
-    needs=frozenset({"embedding"}), bytes_per_pixel=6198.5),)
+    recognizer="standin_w600k_r50", bytes_per_pixel=6198.5),)
 """,
     enhancers: """
 CARDS = (card_of("gfpgan_1_4", "face_enhancer", Restorer, template="ffhq_512", size_px=512,
     bytes_per_pixel=2026.5),)
+""",
+    upscalers: """
+CARDS = (card_of("real_esrgan_x2", "frame_enhancer", Doubler, scale=2, halo_px=16,
+    bytes_per_pixel=3278),)
 """,
 }
 FRAMES = 4
@@ -66,6 +72,7 @@ def asked(clip: Path, source: Path, output: Path, **more) -> Settings:
             "target_path": clip,
             "output_path": output,
             "processors": ["face_swapper", "face_enhancer"],
+            "face_selector_mode": "reference",
             "face_detector_model": "standin_det_10g",
             "face_recognizer_model": "standin_w600k_r50",
             "face_swapper_model": "standin_inswapper_128",
@@ -144,6 +151,27 @@ def test_a_smaller_card_ends_with_the_same_picture(
     assert max(report.loads.values()) <= chunks + 1  # the source is looked at before the first
     assert sum(report.loads.values()) <= stages * (chunks + 1)
     assert np.abs(outcome.frames.astype(int) - roomy.frames).max() <= 2
+
+
+def test_a_large_picture_is_upscaled_in_tiles_without_a_seam(standins, astronaut, tmp_path) -> None:
+    picture = tmp_path / "face.png"
+    cv2.imwrite(str(picture), astronaut[:352, 64:416])
+    settings = make_settings(
+        {
+            "source_paths": [],
+            "target_path": picture,
+            "output_path": tmp_path / "out.png",
+            "processors": ["frame_enhancer"],
+            "frame_enhancer_model": "standin_real_esrgan_x2",
+        }
+    )
+    roomy, tight = run(settings, "1GB"), run(settings, "0.35GB")
+    assert roomy.report.steps_down == []
+    (step,) = tight.report.steps_down
+    assert (step.rung, step.lossless) == ("tiles of 256", True)
+    assert tight.peak_bytes <= 0.35e9
+    assert tight.report.peak_card_bytes == pytest.approx(tight.peak_bytes, rel=0.05)
+    assert np.abs(tight.frames.astype(int) - roomy.frames).max() <= 2
 
 
 def test_the_plan_is_told_before_anything_runs(standins, clip, hopper_path, tmp_path) -> None:

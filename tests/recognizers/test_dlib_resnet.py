@@ -15,12 +15,12 @@ def embeddings(registry, astronaut, hopper, crowd_path):
     analyser = Analyser(settings, Record(settings, registry))
     crowd = cv2.imread(str(crowd_path))
     faces = [
-        analyser.with_embedding(frame, face)
+        analyser.with_embedding(frame, face, analyser.recognizer)
         for frame in (astronaut, hopper, crowd)
         for face in analyser.find(frame)
     ]
     dimmed = cv2.convertScaleAbs(cv2.resize(astronaut, None, fx=1.7, fy=1.7), alpha=0.8)
-    again = analyser.with_embedding(dimmed, analyser.find(dimmed)[0])
+    again = analyser.with_embedding(dimmed, analyser.find(dimmed)[0], analyser.recognizer)
     return analyser, faces, again
 
 

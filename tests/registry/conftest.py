@@ -47,7 +47,7 @@ def model(tmp_path, monkeypatch):
             licence=LICENCE,
             open=AddOne,
             runtime="onnx",
-            weights=Weights("none", name, int(weights_mb * MB) if known else 0, name),
+            weights=Weights(name, int(weights_mb * MB) if known else 0, name),
             **kwargs,
         )
 

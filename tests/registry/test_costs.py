@@ -9,10 +9,10 @@ CARD = ModelCard(
     summary="",
     licence=Licence("MIT", True, "https://example.org"),
     open=object,
-    weights=Weights("none", "restorer", 1_000_000, "a" * 64),
+    weights=Weights("restorer", 1_000_000, "a" * 64),
     bytes_per_pixel=10.0,
 )
-OTHER_FILE = Weights("none", "restorer", 1_000_000, "b" * 64)
+OTHER_FILE = Weights("restorer", 1_000_000, "b" * 64)
 
 
 def test_a_card_is_believed_until_the_device_has_shown_more(tmp_path) -> None:

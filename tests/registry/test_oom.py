@@ -45,6 +45,7 @@ OUT_OF_MEMORY = [
     "OpenCV(5.0.0) alloc.cpp:73: error: (-4:Insufficient memory) Failed to allocate 432000000",
     "Unable to allocate 1.49 GiB for an array with shape (20000, 20000) and data type float32",
     "DefaultCPUAllocator: not enough memory: you tried to allocate 1 bytes",
+    "DefaultCPUAllocator: can't allocate memory: you tried to allocate 1 bytes. Error code 12",
 ]
 SOMETHING_ELSE = [
     "CUDA failure 700: an illegal memory access was encountered",

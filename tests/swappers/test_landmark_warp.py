@@ -47,7 +47,10 @@ def analyser(registry) -> Analyser:
 def people(analyser, astronaut, hopper, crowd_path) -> dict[str, list[Person]]:
     crowd = cv2.imread(str(crowd_path))
     return {
-        name: [Person(frame, analyser.with_embedding(frame, face)) for face in analyser.find(frame)]
+        name: [
+            Person(frame, analyser.with_embedding(frame, face, analyser.recognizer))
+            for face in analyser.find(frame)
+        ]
         for name, frame in (("astronaut", astronaut), ("hopper", hopper), ("crowd", crowd))
     }
 
@@ -65,7 +68,12 @@ def swap(registry, analyser):
         white = np.full_like(swapped.crop, 255)
         mask = paste(nothing, white, swapped.mask, aligned.to_crop)[..., 0] / np.float32(255)
         near = min(analyser.find(frame), key=lambda face: np.abs(face.box - target.face.box).sum())
-        return Swap(source, target, Person(frame, analyser.with_embedding(frame, near)), mask)
+        return Swap(
+            source,
+            target,
+            Person(frame, analyser.with_embedding(frame, near, analyser.recognizer)),
+            mask,
+        )
 
     return run
 
@@ -296,7 +304,7 @@ def test_turned_and_tilted_faces_move_towards_the_source(swap, people, name, ind
 def test_a_face_cut_by_the_border_has_no_dark_rim(analyser, swap, people) -> None:
     (hopper,), (astronaut,) = people["hopper"], people["astronaut"]
     cut = np.ascontiguousarray(astronaut.frame[:, 205:])  # a quarter of the face is outside
-    face = analyser.with_embedding(cut, analyser.find(cut)[0])
+    face = analyser.with_embedding(cut, analyser.find(cut)[0], analyser.recognizer)
     done = swap(hopper, Person(cut, face))
     rim, before = (
         cv2.cvtColor(frame[60:180, :3], cv2.COLOR_BGR2GRAY).astype(int)
@@ -318,7 +326,7 @@ def test_a_slowly_moving_face_does_not_flicker(analyser, swap, people) -> None:
     for step in range(4):
         move = np.asarray([[1, 0, 0.25 * step], [0, 1, 0.25 * step]], np.float32)
         frame = cv2.warpAffine(astronaut.frame, move, (512, 512), borderMode=cv2.BORDER_REFLECT)
-        face = analyser.with_embedding(frame, analyser.find(frame)[0])
+        face = analyser.with_embedding(frame, analyser.find(frame)[0], analyser.recognizer)
         done = swap(hopper, Person(frame, face))
         back = np.asarray([[1, 0, -0.25 * step], [0, 1, -0.25 * step]], np.float32)
         shown.append(cv2.warpAffine(done.result.frame, back, (512, 512)).astype(np.float32))

@@ -118,6 +118,6 @@ CARDS = (
         licence=Licence("MIT", True, "https://opensource.org/license/mit"),
         open=LandmarkWarp,
         template="region",
-        needs=frozenset({"landmarks"}),
+        needs_landmarks=True,
     ),
 )

@@ -1,0 +1,1 @@
+"""One recogniser's embeddings turned into another network's."""

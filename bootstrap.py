@@ -45,6 +45,7 @@ VERBS = {
     "demo": "swap the sample faces into outputs/demo; ARGS go to app.py demo",
     "test": "run the tests; ARGS go to pytest",
     "check": "lint, formatting, types",
+    "gpu": "run the tests that need a graphics card; ARGS go to pytest",
     "bench": "time the stages of a swap",
 }
 
@@ -60,7 +61,7 @@ def main() -> int:
     parser.add_argument("args", nargs=argparse.REMAINDER, metavar="ARGS")
     asked = parser.parse_args()
     try:
-        install("checking" if asked.verb in ("test", "check", "bench") else "running")
+        install("checking" if asked.verb in ("test", "gpu", "check", "bench") else "running")
     except SetupError as error:
         print(f"bootstrap: {error}", file=sys.stderr)
         return 1
@@ -74,6 +75,8 @@ def main() -> int:
         return hand_over([ROOT / "app.py", asked.verb, *asked.args])
     if asked.verb == "test":
         return hand_over(["-m", "pytest", *TWO_AT_ONCE, *asked.args], folder=ROOT)
+    if asked.verb == "gpu":
+        return hand_over(["-m", "pytest", "-m", "gpu", *asked.args], folder=ROOT)
     if asked.verb == "bench":
         return hand_over(["-m", "benchmarks.engine", *asked.args], folder=ROOT)
     if asked.verb == "check":

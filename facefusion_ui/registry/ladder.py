@@ -190,11 +190,13 @@ class Descent:
         pixels: int = 0,
         need_bytes: int | None = None,
         free_bytes: int | None = None,
+        budget_bytes: int | None = None,
     ) -> None:
         """Take the next rung that asks for less, and note it.
 
         Args:
             on_card: whether the card's memory is what ran out.
+            budget_bytes: what the model could have taken, alone on the card.
 
         Raises:
             OutOfMemoryError: there is none.
@@ -217,7 +219,7 @@ class Descent:
                 if forbidden
                 else "Close other programs, or use smaller pictures and models.",
             )
-        self._places[card.name] = Place(card, index, free_bytes)
+        self._places[card.name] = Place(card, index, budget_bytes)
         self._note(card, rungs[index], reason=reason, need_bytes=need_bytes, free_bytes=free_bytes)
 
     def note_turns(
@@ -249,21 +251,21 @@ class Descent:
             free_bytes=budget_bytes,
         )
 
-    def climb(self, free_bytes: int | None) -> None:
+    def climb(self, budget_bytes: int | None) -> None:
         """Put models on the first rung again where memory has come back.
 
         Args:
-            free_bytes: what a model could take now, alone.
+            budget_bytes: what a model could take now, alone on the card.
         """
-        if free_bytes is None:
+        if budget_bytes is None:
             return
         for name, place in list(self._places.items()):
-            if place.lacking_bytes is None or free_bytes < BACK * place.lacking_bytes:
+            if place.lacking_bytes is None or budget_bytes < BACK * place.lacking_bytes:
                 continue
             del self._places[name]
             rung = self._rungs(place.card)[0]
             message = rung.message.format(model=name)
-            self.steps.append(SteppedUp(place.card.task, name, rung.name, free_bytes, message))
+            self.steps.append(SteppedUp(place.card.task, name, rung.name, budget_bytes, message))
 
     def _rungs(self, card: ModelCard) -> list[Rung]:
         rungs = ladder_of(card, allow_lossy=self.allow_lossy)

@@ -251,6 +251,7 @@ class Registry:
                     pixels=pixels,
                     need_bytes=need,
                     free_bytes=self.free_bytes,
+                    budget_bytes=self.budget_bytes,
                 )
                 log.debug("%s: %s", descent.steps[-1].message, said)
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from facefusion_ui.arrays import Frame, Mask
 from facefusion_ui.cards import ModelCard
+from facefusion_ui.errors import BrokenOutputError
 from facefusion_ui.faces import AlignedFace, Face, Source, SwappedFace
 from facefusion_ui.processor.analyser import Analyser
 from facefusion_ui.processor.plan import Work, network_pixels
@@ -195,7 +196,13 @@ class Recipe:
 
     def _swap_one(self, frame: Frame, face: Face, source: Source, swapper: ModelCard) -> Frame:
         target = self._cut(frame, face, swapper)
-        swapped: SwappedFace = self._record.run(swapper, lambda model: model.swap(source, target))
+        try:
+            swapped: SwappedFace = self._record.run(
+                swapper, lambda model: model.swap(source, target)
+            )
+        except BrokenOutputError as error:
+            self._record.broken(swapper, error, "the face stays as it was")
+            return frame
         with self._record.stage("paste"):
             mask = self._mask(target)
             if swapped.mask is not None:
@@ -213,6 +220,9 @@ class Recipe:
         try:
             crop = self._record.run(enhancer, lambda model: model.enhance(target))
         except LeftOut:
+            return frame
+        except BrokenOutputError as error:
+            self._record.broken(enhancer, error, "the face stays as it was")
             return frame
         with self._record.stage("paste"):
             mask = self._mask(target) * (self._settings.face_enhancer_blend / 100)
@@ -235,6 +245,9 @@ class Recipe:
                 pixels=frame.shape[0] * frame.shape[1],
             )
         except LeftOut:
+            return plain, faces
+        except BrokenOutputError as error:
+            self._record.broken(upscaler, error, "the frame is only made larger")
             return plain, faces
         share = self._settings.frame_enhancer_blend / 100
         return np.asarray(cv2.addWeighted(large, share, plain, 1 - share, 0), np.uint8), faces

@@ -12,6 +12,7 @@ import psutil
 
 from facefusion_ui import __version__
 from facefusion_ui.cards import ModelCard
+from facefusion_ui.errors import BrokenOutputError
 from facefusion_ui.notices import SteppedDown, SteppedUp, Warned
 from facefusion_ui.plans import Plan
 from facefusion_ui.processor.plan import Work, make_plan
@@ -41,6 +42,7 @@ class Record:
             offload=frozenset(settings.execution_offload),
             generous=settings.video_memory_strategy == "tolerant",
         )
+        self._broken: list[Warned] = []
         self.plan: Plan | None = None
         self._first_plan: Plan | None = None
         self._steps: dict[tuple[str, str], SteppedDown | SteppedUp] = {}
@@ -96,8 +98,14 @@ class Record:
         if self.plan and card.name not in self.plan.staying:
             self._registry.release(card)
 
-    def steps(self) -> Iterator[SteppedDown | SteppedUp]:
-        """Yield what memory has changed since the last call, each kind once per job."""
+    def broken(self, card: ModelCard, error: BrokenOutputError, kept: str) -> None:
+        """Note that `card`'s model answered with no picture, and what is kept in its place."""
+        self._broken.append(Warned(f"{card.name}: {error}; {kept}.", error.hint))
+
+    def steps(self) -> Iterator[Warned | SteppedDown | SteppedUp]:
+        """Yield what has changed since the last call, each kind once per job."""
+        yield from self.warn(*self._broken)
+        self._broken.clear()
         for step in self.descent.steps:
             kind = (step.model, step.rung)
             if kind not in self._steps:

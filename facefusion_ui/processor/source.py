@@ -4,7 +4,7 @@ from collections.abc import Generator
 
 import numpy as np
 
-from facefusion_ui.arrays import Embedding, Frame
+from facefusion_ui.arrays import Crop, Embedding, Frame
 from facefusion_ui.cards import ModelCard
 from facefusion_ui.errors import InputError, NoFaceError
 from facefusion_ui.faces import Face, Portrait, Source
@@ -14,6 +14,7 @@ from facefusion_ui.processor.analyser import Analyser
 from facefusion_ui.processor.record import Record
 from facefusion_ui.registry.catalog import card
 from facefusion_ui.settings import Settings
+from facefusion_ui.steps.align import align
 
 SEARCH_HINT = (
     "Use a picture that shows the face from the front, lower --face-detector-score, "
@@ -53,7 +54,13 @@ def read_source(
     recognizer = card(swapper.recognizer, "face_recognizer") if swapper.recognizer else None
     faces = analyser.described(frames, faces, recognizer, landmarks=swapper.wants_landmarks)
     portraits = tuple(Portrait(*pair) for pair in zip(frames, faces, strict=True))
-    return Source(portraits, _mean(faces))
+    embedding = _mean(faces)
+    if embedding is not None and swapper.converter:
+        converter = card(swapper.converter, "identity_converter")
+        converted = record.run(converter, lambda model: model.convert(embedding))
+        record.end_stage(converter)
+        return Source(portraits, converted)
+    return Source(portraits, embedding, _picture(portraits, swapper))
 
 
 def find_reference(settings: Settings, analyser: Analyser, record: Record, frame: Frame) -> Face:
@@ -74,6 +81,15 @@ def find_reference(settings: Settings, analyser: Analyser, record: Record, frame
     chosen = [faces[settings.reference_face_position]]
     (face,) = analyser.described([frame], chosen, analyser.recognizer)
     return face
+
+
+def _picture(portraits: tuple[Portrait, ...], swapper: ModelCard) -> Crop | None:
+    """Return the largest portrait's face, cut as the swapper wants it."""
+    if swapper.source_template is None:
+        return None
+    largest = max(portraits, key=lambda portrait: float(np.ptp(portrait.face.points, axis=0).max()))
+    cut = align(largest.frame, largest.face, swapper.source_template, swapper.source_size_px)
+    return cut.crop
 
 
 def _mean(faces: list[Face]) -> Embedding | None:

@@ -15,6 +15,7 @@ from facefusion_ui.processor.record import Record
 from facefusion_ui.processor.source import read_source
 from facefusion_ui.registry.catalog import card
 from facefusion_ui.settings import make_settings
+from facefusion_ui.steps.align import align
 from tests.conftest import carried, load
 
 HEAD = '''
@@ -224,3 +225,92 @@ def test_a_swapper_is_given_the_source_in_bgr(watcher, registry, tmp_path, astro
     swapped(registry, tmp_path / "out.png", source, astronaut_path, face_swapper_model="watch")
     patch = registry.run(watcher, lambda adapter: adapter.patch)
     assert patch.tolist() == [10, 20, 230]
+
+
+TAKER = """
+class Take:
+    def swap(self, source, target):
+        self.source = source
+        return SwappedFace(target.crop)
+
+class Double:
+    def convert(self, embedding):
+        return 2 * embedding
+
+CARDS = (
+    ModelCard(name="take_picture", task="face_swapper", summary="notes its source", licence=LICENCE,
+        open=Take, template="arcface_128", size_px=64, source_template="arcface_112_v2",
+        source_size_px=112),
+    ModelCard(name="take_plain", task="face_swapper", summary="notes its source", licence=LICENCE,
+        open=Take, template="arcface_128", size_px=64, recognizer="dlib_resnet"),
+    ModelCard(name="take_converted", task="face_swapper", summary="notes its source",
+        licence=LICENCE, open=Take, template="arcface_128", size_px=64, recognizer="dlib_resnet",
+        converter="double"),
+    ModelCard(name="double", task="identity_converter", summary="doubles", licence=LICENCE,
+        open=Double),
+)
+"""
+
+
+def test_a_swapper_is_given_its_source_in_the_form_its_card_names(
+    tmp_path, monkeypatch, registry, hopper_path, astronaut_path
+) -> None:
+    (tmp_path / "added_take.py").write_text(HEAD + TAKER, encoding="utf-8")
+    monkeypatch.setattr(swappers, "__path__", [*swappers.__path__, str(tmp_path)])
+    sources = {}
+    for name in ("take_picture", "take_plain", "take_converted"):
+        swapped(registry, tmp_path / "o.png", hopper_path, astronaut_path, face_swapper_model=name)
+        swapper = card(name, "face_swapper")
+        sources[name] = registry.run(swapper, lambda model: model.source)
+    source = sources["take_picture"]
+    (portrait,) = source.portraits
+    cut = align(portrait.frame, portrait.face, "arcface_112_v2", 112)
+    assert np.array_equal(source.picture, cut.crop)
+    assert source.embedding is None
+    plain, converted = (sources[name].embedding for name in ("take_plain", "take_converted"))
+    assert np.allclose(converted, 2 * plain)
+    assert sources["take_plain"].picture is None
+
+
+BROKEN = """
+from facefusion_ui.blobs import from_blob
+
+class Broken:
+    def swap(self, source, target):
+        return SwappedFace(from_blob(np.full((1, 3, 64, 64), np.nan, np.float32)))
+
+    def enhance(self, target):
+        return from_blob(np.full((1, 3, 64, 64), 0.5, np.float32))
+
+    def upscale(self, frame):
+        return from_blob(np.full((1, 3, 64, 64), np.inf, np.float32))
+
+CARDS = tuple(
+    ModelCard(name=f"broken_{task}", task=task, summary="answers nothing", licence=LICENCE,
+        open=Broken, template="arcface_128", size_px=64)
+    for task in ("face_swapper", "face_enhancer", "frame_enhancer"))
+"""
+
+
+@pytest.mark.parametrize("task", ["face_swapper", "face_enhancer", "frame_enhancer"])
+def test_a_model_that_answers_with_no_picture_is_said_and_changes_nothing(
+    tmp_path, monkeypatch, registry, hopper_path, astronaut_path, task
+) -> None:
+    (tmp_path / "added_broken.py").write_text(HEAD + BROKEN, encoding="utf-8")
+    monkeypatch.setattr(swappers, "__path__", [*swappers.__path__, str(tmp_path)])
+    settings = make_settings(
+        {
+            "source_paths": [hopper_path],
+            "target_path": astronaut_path,
+            "output_path": tmp_path / "out.png",
+            "processors": [task],
+            f"{task}_model": f"broken_{task}",
+        }
+    )
+    events = list(run_job(settings, registry))
+    assert np.array_equal(load(tmp_path / "out.png"), load(astronaut_path))
+    (warned,) = events[-1].report.warnings
+    wanted = "one flat colour" if task == "face_enhancer" else "not a number"
+    assert warned.message.startswith(f"broken_{task}: the network's answer")
+    assert wanted in warned.message
+    assert warned in events

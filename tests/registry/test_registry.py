@@ -22,7 +22,7 @@ from facefusion_ui.registry.registry import Registry
 from facefusion_ui.registry.weights import locate
 
 LICENCE = Licence("MIT", True, "https://example.org")
-CARRIED = [found for found in find_cards().values() if found.weights]
+CARRIED = [found for found in find_cards().values() if found.weights and found.weights.package]
 
 
 @pytest.fixture

@@ -158,6 +158,20 @@ def inswapper_128(path: Path) -> None:
     write_whole(path, [model.SerializeToString()])
 
 
+def inswapper_128_fp16(path: Path) -> None:
+    """Write the swapper in half precision, with float32 inputs and outputs as the true file."""
+    from onnxruntime.transformers.float16 import convert_float_to_float16
+
+    model = convert_float_to_float16(onnx.load(standin("inswapper_128")), keep_io_types=True)
+    once = {tuple(node.output): node for node in model.graph.node}  # the converter repeats casts
+    nodes = list(once.values())
+    for number, node in enumerate(nodes):
+        node.name = f"node_{number}"
+    del model.graph.node[:]
+    model.graph.node.extend(nodes)
+    write_whole(path, [model.SerializeToString()])
+
+
 def w600k_r50(path: Path) -> None:
     export(ArcFace(), path, {"input.1": (1, 3, 112, 112)})
 
@@ -210,7 +224,15 @@ def real_esrgan_x2(path: Path) -> None:
 
 BUILD: dict[str, Callable[[Path], None]] = {
     build.__name__: build
-    for build in (inswapper_128, w600k_r50, det_10g, gfpgan_1_4, codeformer, real_esrgan_x2)
+    for build in (
+        inswapper_128,
+        inswapper_128_fp16,
+        w600k_r50,
+        det_10g,
+        gfpgan_1_4,
+        codeformer,
+        real_esrgan_x2,
+    )
 }
 
 

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+import bootstrap
+
 SCRIPT = Path(__file__).parents[1] / "bootstrap.py"
 
 Bootstrap = Callable[..., subprocess.CompletedProcess[str]]
@@ -149,3 +151,16 @@ def test_an_unknown_verb_is_refused_with_the_known_ones(project: Path) -> None:
     done = bootstrap_in(project)("instal")
     assert done.returncode == 2
     assert "install" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("said", "step"),
+    [
+        ("ERROR: [Errno 28] No space left on device", "A disk is full"),
+        ("NameResolutionError: files.pythonhosted.org", "Check the network"),
+        ("PermissionError: [Errno 13] Permission denied: '.venv'", "Change what it names"),
+    ],
+    ids=["full disk", "no network", "folder that may not be written"],
+)
+def test_a_failure_is_said_with_the_next_step(said: str, step: str) -> None:
+    assert step in bootstrap.next_step(said)

@@ -31,11 +31,12 @@ class Analyser:
 
         def detect(picture: Frame) -> list[Face]:
             size_wh = (picture.shape[1], picture.shape[0])
+            size_px = min(settings.face_detector_size, max(size_wh))
             faces: list[Face] = self._record.run(
                 self.detector,
                 lambda detector: detector.detect(
                     picture,
-                    size_px=settings.face_detector_size // descent.rung(self.detector).shrink,
+                    size_px=size_px // descent.rung(self.detector).shrink,
                     score=settings.face_detector_score,
                 ),
                 pixels=network_pixels(self.detector, settings, size_wh),

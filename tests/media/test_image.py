@@ -103,9 +103,9 @@ def test_where_alpha_cannot_stay_it_becomes_white_and_that_is_said(
     rgba = np.dstack([scene(), np.full((40, 60), 255, np.uint8)])
     rgba[:20, :, 3] = 0
     picture = read_picture(save(tmp_path / "in.png", rgba))
-    ((message, hint),) = write_picture(picture, picture.frame, tmp_path / f"out.{suffix}", 95)
-    assert "white" in message
-    assert ".png" in hint
+    (warned,) = write_picture(picture, picture.frame, tmp_path / f"out.{suffix}", 95)
+    assert "white" in warned.message
+    assert ".png" in warned.hint
     result = read_picture(tmp_path / f"out.{suffix}")
     assert result.frame[:16].min() > 245
     assert np.abs(result.frame[24:].astype(int) - picture.frame[24:]).mean() < 6
@@ -159,9 +159,9 @@ def test_16_bit_grey_keeps_its_values(tmp_path: Path) -> None:
 
 def test_16_bit_in_8_bit_out_is_said(tmp_path: Path) -> None:
     picture = read_picture(save_deep(tmp_path / "in.png", deep_scene()))
-    ((message, hint),) = write_picture(picture, picture.frame, tmp_path / "out.webp", 90)
-    assert "16 bits" in message
-    assert ".png" in hint
+    (warned,) = write_picture(picture, picture.frame, tmp_path / "out.webp", 90)
+    assert "16 bits" in warned.message
+    assert ".png" in warned.hint
 
 
 def test_a_larger_result_of_a_16_bit_picture_is_scaled_up(tmp_path: Path) -> None:

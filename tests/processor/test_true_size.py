@@ -11,9 +11,11 @@ import pytest
 from benchmarks.standins import standin
 from facefusion_ui import detectors, enhancers, recognizers, swappers, upscalers
 from facefusion_ui.events import FrameReady
+from facefusion_ui.faces import AlignedFace, Source
 from facefusion_ui.media.probe import probe
 from facefusion_ui.media.video import FrameReader
 from facefusion_ui.processor.jobs import prepare, run_job
+from facefusion_ui.registry.catalog import card
 from facefusion_ui.registry.registry import Registry
 from facefusion_ui.report import Report
 from facefusion_ui.settings import Settings, make_settings
@@ -29,8 +31,13 @@ CARDS = (card_of("w600k_r50", "face_recognizer", Namer, template="arcface_112_v2
     size_px=112, bytes_per_pixel=586.4),)
 """,
     swappers: """
-CARDS = (card_of("inswapper_128", "face_swapper", Painter, template="arcface_128", size_px=128,
-    recognizer="standin_w600k_r50", bytes_per_pixel=6198.5),)
+CARDS = (
+    card_of("inswapper_128", "face_swapper", Painter, template="arcface_128", size_px=128,
+        recognizer="standin_w600k_r50", bytes_per_pixel=6198.5,
+        half="standin_inswapper_128_fp16"),
+    card_of("inswapper_128_fp16", "face_swapper", Painter, template="arcface_128", size_px=128,
+        recognizer="standin_w600k_r50", bytes_per_pixel=6198.5),
+)
 """,
     enhancers: """
 CARDS = (card_of("gfpgan_1_4", "face_enhancer", Restorer, template="ffhq_512", size_px=512,
@@ -134,7 +141,6 @@ def test_the_swap_is_painted_where_the_face_is(roomy, clip) -> None:
     ("size", "rungs", "on_cpu"),
     [
         ("2GB", [], set()),
-        ("1.5GB", [], set()),
         ("1GB", ["unpin"], set()),
         ("0.75GB", ["processor"], {"standin_gfpgan_1_4"}),
     ],
@@ -174,6 +180,28 @@ def test_a_large_picture_is_upscaled_in_tiles_without_a_seam(standins, astronaut
     assert tight.peak_bytes <= 0.35e9
     assert tight.report.peak_card_bytes == pytest.approx(tight.peak_bytes, rel=0.05)
     assert np.abs(tight.frames.astype(int) - roomy.frames).max() <= 2
+
+
+def test_half_precision_takes_half_of_the_card(roomy, clip, hopper_path, tmp_path) -> None:
+    more = {"execution_precision": "half", "processors": ["face_swapper"]}
+    outcome = run(asked(clip, hopper_path, tmp_path / "half.mp4", **more), "0.75GB")
+    assert outcome.report.loads["standin_inswapper_128_fp16"] == 1
+    assert outcome.report.steps_down == []
+    full = standin("inswapper_128").stat().st_size
+    assert standin("inswapper_128_fp16").stat().st_size == pytest.approx(full / 2, rel=0.01)
+    with Registry(("cpu",), emulate_bytes=10**9) as registry:
+        crop, source = np.full((128, 128, 3), 90, np.uint8), Source((), np.ones(512, np.float32))
+        crop[40:80, 40:80] = (30, 60, 200)
+        target = AlignedFace(crop, np.eye(2, 3, dtype=np.float32), np.zeros((5, 2)), None)
+        taken, pictures = [], []
+        for name in ("standin_inswapper_128", "standin_inswapper_128_fp16"):
+            swapper = card(name, "face_swapper")
+            made = registry.run(swapper, lambda model: model.swap(source, target))
+            pictures.append(made.crop.astype(int))
+            taken.append(registry.held_bytes)
+            registry.release_all()
+    assert taken[1] == pytest.approx(taken[0] / 2, rel=0.01)
+    assert np.abs(pictures[1] - pictures[0]).max() <= 8  # half precision, no more
 
 
 def test_the_plan_is_told_before_anything_runs(standins, clip, hopper_path, tmp_path) -> None:

@@ -220,6 +220,14 @@ class Settings(BaseModel):
         description="how frames wait for the next stage: bmp as they are, png smaller and slower, "
         "jpg smallest with a slight loss",
     )
+    models_path: Annotated[Path | None, Option("machine")] = Field(
+        None, description="folder where downloaded models lie; the program's own if not given"
+    )
+    unverified_models: Annotated[tuple[str, ...], Option("machine")] = Field(
+        (),
+        description="models whose files are used although nobody can say that they are the "
+        "published ones",
+    )
     emulate_vram: Annotated[ByteSize | None, Option("machine")] = Field(
         None, gt=0, description="memory of a graphics card to emulate, such as 4GB, to try it out"
     )

@@ -158,7 +158,7 @@ def make_parser(verb: str) -> Parser:
         hidden = ("output_path", "report_path")
     elif verb == "doctor":
         own.add_argument("--json", action="store_true", help="tell it to a program, as JSON")
-        hidden = tuple(name for name in Settings.model_fields if name != "log_level")
+        hidden = tuple(name for name in Settings.model_fields if name not in _DOCTORS)
     else:
         hidden = ()
     if verb != "doctor":
@@ -179,6 +179,7 @@ _USAGE = {
     "doctor": "",
 }
 AUTO = "auto"
+_DOCTORS = ("models_path", "unverified_models", "log_level")
 _PORT_HELP = "port of the page (default: 7860, or the next one that is free)"
 _HOST_HELP = (
     "address the page is bound to (default: 127.0.0.1, this machine alone); with another one, "

@@ -22,6 +22,7 @@ from facefusion_ui.media.files import write_whole
 from facefusion_ui.notices import SteppedDown, SteppedUp, Warned
 from facefusion_ui.registry.costs import PATH as COSTS_PATH
 from facefusion_ui.registry.registry import Registry
+from facefusion_ui.registry.weights import FOLDER, Store, usual_places
 from facefusion_ui.settings import Settings
 
 LEVELS = {"error": "ERROR", "warn": "WARNING", "info": "INFO", "debug": "DEBUG"}
@@ -174,7 +175,7 @@ def _run_plan(asked: argparse.Namespace, terminal: Terminal) -> int:
 def _run_doctor(asked: argparse.Namespace, terminal: Terminal) -> int:
     from facefusion_ui.processor.doctor import examine
 
-    findings = examine()
+    findings = examine(_store(asked.settings))
     if asked.json:
         print(json.dumps([asdict(finding) for finding in findings], indent=2, ensure_ascii=False))
     else:
@@ -202,7 +203,12 @@ def _registry(settings: Settings) -> Registry:
         emulate_bytes=settings.emulate_vram,
         threads=settings.execution_thread_count,
         costs_path=None if settings.emulate_vram else COSTS_PATH,
+        store=_store(settings),
     )
+
+
+def _store(settings: Settings) -> Store:
+    return Store(settings.models_path or FOLDER, usual_places(), settings.unverified_models)
 
 
 def _do_job(settings: Settings, registry: Registry, terminal: Terminal, *, beside: bool) -> None:

@@ -19,7 +19,7 @@ from facefusion_ui.media.ffmpeg import find_ffmpeg
 from facefusion_ui.registry.backends import OnnxNetwork, cuda_is_overwritten
 from facefusion_ui.registry.catalog import find_cards
 from facefusion_ui.registry.device import nvidia_cards
-from facefusion_ui.registry.weights import locate
+from facefusion_ui.registry.weights import Store
 from facefusion_ui.settings import ExecutionProvider, VideoEncoder
 
 RUNTIMES = ("onnxruntime", "onnxruntime-gpu", "onnxruntime-directml", "onnxruntime-openvino")
@@ -37,16 +37,20 @@ class Finding:
     cure: str = ""
 
 
-def examine() -> list[Finding]:
-    """Look at everything; a check that fails itself is a trouble of its own."""
+def examine(store: Store) -> list[Finding]:
+    """Look at everything; a check that fails itself is a trouble of its own.
+
+    Args:
+        store: where models lie.
+    """
     findings: list[Finding] = []
-    for check in (_system, _cards, _runtime, _providers, _torch, _ffmpeg, _disk, _models):
+    for check in (_system, _cards, _runtime, _providers, _torch, _ffmpeg, _disk):
         findings += _survived(check)
-    return findings
+    return findings + _survived(lambda: _models(store), "models")
 
 
-def _survived(check: Callable[[], Iterator[Finding]]) -> list[Finding]:
-    name = check.__name__.lstrip("_")
+def _survived(check: Callable[[], Iterator[Finding]], name: str = "") -> list[Finding]:
+    name = name or check.__name__.lstrip("_")
     try:
         return list(check())
     except FaceFusionError as error:
@@ -147,14 +151,21 @@ def _disk() -> Iterator[Finding]:
             yield Finding(f"disk, {what}", "ok", said)
 
 
-def _models() -> Iterator[Finding]:
+def _models(store: Store) -> Iterator[Finding]:
+    """Check the files that are there; a model that was not asked for is no trouble."""
+    absent = 0
     for card in find_cards().values():
+        if not store.has(card):
+            absent += 1
+            continue
         try:
-            where = str(locate(card)) if card.weights else "no weights needed"
+            where = str(store.locate(card)) if card.weights else "no weights needed"
         except FaceFusionError as error:
             yield Finding(card.name, "trouble", str(error), error.hint)
         else:
             yield Finding(card.name, "ok", f"{card.licence.name}; {where}")
+    if absent:
+        yield Finding("models", "note", f"{absent} more can be had: see models/README.md")
 
 
 def _one_node() -> bytes:

@@ -12,7 +12,7 @@ from facefusion_ui.registry.backends import OnnxNetwork
 from facefusion_ui.registry.device import choose_provider
 from facefusion_ui.registry.torch_network import TorchNetwork
 from facefusion_ui.registry.virtual_card import HeldNetwork, VirtualCard
-from facefusion_ui.registry.weights import locate
+from facefusion_ui.registry.weights import Store
 from facefusion_ui.settings import ExecutionProvider
 
 
@@ -52,8 +52,10 @@ class Opener:
         device_id: int,
         emulated: VirtualCard | None,
         threads: int,
+        store: Store,
     ) -> None:
         self._threads = threads
+        self._store = store
         self._asked = asked
         self._device_id = device_id
         self.provider = choose_provider(asked)
@@ -88,7 +90,7 @@ class Opener:
         """
         if card.runtime == "none":
             return Opened(card, card.open(), on_card=False, bytes=0)
-        path = self._paths.get((card.name, card.runtime)) or locate(card)
+        path = self._paths.get((card.name, card.runtime)) or self._store.locate(card)
         self._paths[card.name, card.runtime] = path
         size_bytes = path.stat().st_size
         if card.runtime == "file":

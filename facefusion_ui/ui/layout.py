@@ -168,8 +168,9 @@ def build_page(desk: Desk) -> gr.Blocks:
         stop.click(None, cancels=[swapping])  # takes it out of the queue, or closes its generator
         swapping.failure(stopped, None, outputs, **quick)  # runs when the cancelling is over
         shown: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"}
-        gr.on([page.load, sources.change], on_sources, sources, [faces, faces_note], **shown)
-        gr.on([page.load, target.change], on_target, target, [scene, scene_note], **shown)
+        latest = shown | {"trigger_mode": "always_last"}  # "once" forgets a file chosen meanwhile
+        gr.on([page.load, sources.change], on_sources, sources, [faces, faces_note], **latest)
+        gr.on([page.load, target.change], on_target, target, [scene, scene_note], **latest)
         page.load(show_memory, None, memory, **shown)
         swapping.then(show_memory, None, memory, **shown)
         free.click(lambda: on_free(desk), None, memory, **shown)

@@ -7,7 +7,7 @@ import pytest
 from facefusion_ui.detectors.centerface import CenterFace
 from facefusion_ui.registry.backends import OnnxNetwork
 from facefusion_ui.registry.catalog import card
-from facefusion_ui.registry.weights import locate
+from facefusion_ui.registry.weights import Store
 
 
 class Watched:
@@ -25,7 +25,7 @@ class Watched:
 
 @pytest.fixture(scope="module")
 def network() -> OnnxNetwork:
-    path = locate(card("centerface", "face_detector"))
+    path = Store().locate(card("centerface", "face_detector"))
     return OnnxNetwork(path, provider="cpu", device_id=0, frees_shape=True)
 
 

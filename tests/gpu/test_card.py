@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from benchmarks.standins import standin
-from facefusion_ui.registry import opening
 from facefusion_ui.registry.device import nvidia_cards
 from facefusion_ui.registry.ladder import Descent
 from facefusion_ui.registry.registry import Registry
+from facefusion_ui.registry.weights import Store
 from tests.standin_models import Doubler, Namer, Painter, Restorer, card_of
 
 pytestmark = [
@@ -30,7 +30,9 @@ NETWORKS = {
 @pytest.fixture
 def models(monkeypatch):
     """Return a card of each stand-in, and a call that runs it once."""
-    monkeypatch.setattr(opening, "locate", lambda card: standin(card.name.removeprefix("standin_")))
+    monkeypatch.setattr(
+        Store, "locate", lambda _, card: standin(card.name.removeprefix("standin_"))
+    )
     made = {}
     for name, (task, adapter, side, bytes_per_pixel, shapes) in NETWORKS.items():
         card = card_of(name, task, adapter, size_px=side, bytes_per_pixel=bytes_per_pixel)

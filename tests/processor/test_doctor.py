@@ -7,14 +7,15 @@ import pytest
 
 from facefusion_ui.cli.main import main
 from facefusion_ui.processor.doctor import Finding, examine
+from facefusion_ui.registry.weights import Store
 
 
 def troubles() -> dict[str, Finding]:
-    return {finding.name: finding for finding in examine() if finding.state == "trouble"}
+    return {finding.name: finding for finding in examine(Store()) if finding.state == "trouble"}
 
 
 def test_a_machine_that_works_has_no_trouble() -> None:
-    findings = examine()
+    findings = examine(Store())
     assert [finding for finding in findings if finding.state == "trouble"] == []
     names = {finding.name for finding in findings}
     assert names >= {"system", "card", "onnxruntime", "provider cpu", "torch", "ffmpeg"}
@@ -47,7 +48,7 @@ def test_a_gpu_build_under_other_files_is_seen(monkeypatch: pytest.MonkeyPatch) 
 def test_torch_is_told_with_the_cuda_it_was_built_for() -> None:
     import torch
 
-    (found,) = [finding for finding in examine() if finding.name == "torch"]
+    (found,) = [finding for finding in examine(Store()) if finding.name == "torch"]
     wanted = f"CUDA {torch.version.cuda}" if torch.version.cuda else "the processor"
     assert found.found.endswith(f"built for {wanted}")
 

@@ -16,8 +16,8 @@ from facefusion_ui.faces import AlignedFace, Face, Source, SwappedFace
 from facefusion_ui.notices import SteppedDown
 from facefusion_ui.processor import analyser, frame, source
 from facefusion_ui.processor.jobs import run_job
-from facefusion_ui.registry import opening
 from facefusion_ui.registry.registry import Registry
+from facefusion_ui.registry.weights import Store
 from facefusion_ui.settings import make_settings
 from tests.media.clips import ffmpeg
 from tests.networks import MB, make_network
@@ -116,7 +116,7 @@ def job(tmp_path, monkeypatch, clip, hopper_path, weights):
     def run(victim: Task | str, capacity_mb: float, hog: str | None = None):
         cards = {card.task: (card, path) for card, path in cards_with(victim, weights)}
         paths = {card.name: path for card, path in cards.values()}
-        monkeypatch.setattr(opening, "locate", lambda card: paths[card.name])
+        monkeypatch.setattr(Store, "locate", lambda _, card: paths[card.name])
         for module in (analyser, frame, source):
             monkeypatch.setattr(module, "card", lambda name, task: cards[task][0])
         settings = make_settings(

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from facefusion_ui.cards import Licence, ModelCard, Weights
-from facefusion_ui.registry import opening
-from facefusion_ui.registry.weights import locate
+from facefusion_ui.registry.weights import Store
 from tests.networks import MB, make_network
 
 LICENCE = Licence("MIT", True, "https://example.org")
@@ -28,7 +27,10 @@ class AddOne:
 def model(tmp_path, monkeypatch):
     """Make a card of a network with that many megabytes of weights; `known`: the card says so."""
     paths: dict[str, Path] = {}
-    monkeypatch.setattr(opening, "locate", lambda card: paths.get(card.name) or locate(card))
+    locate = Store.locate
+    monkeypatch.setattr(
+        Store, "locate", lambda store, card: paths.get(card.name) or locate(store, card)
+    )
 
     def make(
         name: str,

@@ -19,7 +19,7 @@ from facefusion_ui.registry import device
 from facefusion_ui.registry.backends import OnnxNetwork, cuda_options
 from facefusion_ui.registry.catalog import find_cards
 from facefusion_ui.registry.registry import Registry
-from facefusion_ui.registry.weights import locate
+from facefusion_ui.registry.weights import Store
 
 LICENCE = Licence("MIT", True, "https://example.org")
 CARRIED = [found for found in find_cards().values() if found.weights and found.weights.package]
@@ -118,7 +118,7 @@ def test_a_damaged_network_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("found", CARRIED, ids=lambda found: found.name)
 def test_the_weights_a_card_names_are_the_weights_installed(found) -> None:
-    assert locate(found).stat().st_size == found.weights.size_bytes
+    assert Store().locate(found).stat().st_size == found.weights.size_bytes
 
 
 @pytest.mark.parametrize(
@@ -131,14 +131,14 @@ def test_the_weights_a_card_names_are_the_weights_installed(found) -> None:
 )
 def test_a_missing_or_cut_weights_file_is_said(weights, message) -> None:
     with pytest.raises(ModelError, match=message) as caught:
-        locate(card_of("tool", weights=weights, runtime="file"))
+        Store().locate(card_of("tool", weights=weights, runtime="file"))
     assert "requirements.txt" in caught.value.hint
 
 
 def test_another_file_of_the_same_size_is_said() -> None:
     weights = replace(find_cards()["centerface"].weights, sha256="0" * 64)
     with pytest.raises(ModelError, match="not the file that was published"):
-        locate(card_of("tool", weights=weights, runtime="file"))
+        Store().locate(card_of("tool", weights=weights, runtime="file"))
 
 
 def test_a_card_is_used_sparingly_and_never_without_a_limit_that_holds() -> None:

@@ -12,10 +12,10 @@ import torch
 
 from facefusion_ui.cards import Licence, ModelCard, TorchCode, Weights
 from facefusion_ui.errors import DeviceError, ModelError
-from facefusion_ui.registry import opening
 from facefusion_ui.registry.ladder import Descent, LeftOut
 from facefusion_ui.registry.registry import Registry
 from facefusion_ui.registry.torch_network import TorchNetwork
+from facefusion_ui.registry.weights import Store
 from tests.networks import MB, make_network
 from tests.registry.conftest import AddOne
 
@@ -69,7 +69,7 @@ def bright(tmp_path, monkeypatch) -> ModelCard:
     path = tmp_path / "bright.pth"
     torch.save(Brighter(4 * MB // 4).state_dict(), path)
     other = make_network(tmp_path / "other.onnx", 4)
-    monkeypatch.setattr(opening, "locate", lambda card: path if card.name == "bright" else other)
+    monkeypatch.setattr(Store, "locate", lambda _, card: path if card.name == "bright" else other)
     return card_of(path, bytes_per_pixel=100)
 
 
@@ -123,7 +123,7 @@ def test_changing_the_runtime_opens_the_model_anew(bright, tmp_path, monkeypatch
     network = make_network(tmp_path / "bright.onnx", 4)
     with Registry(("cpu",)) as registry:
         registry.run(bright, lambda model: model.enhance())
-        monkeypatch.setattr(opening, "locate", lambda card: network)
+        monkeypatch.setattr(Store, "locate", lambda _, card: network)
         as_onnx = replace(bright, runtime="onnx", open=AddOne)
         assert registry.run(as_onnx, lambda model: model.add()).tolist() == [1] * 8
 
@@ -161,12 +161,12 @@ LIMITED = """
 import resource, sys
 from pathlib import Path
 from tests.registry.test_torch import card_of
-from facefusion_ui.registry import opening
+from facefusion_ui.registry.weights import Store
 from facefusion_ui.registry.ladder import Descent, LeftOut
 from facefusion_ui.registry.registry import Registry
 
 path = Path(sys.argv[1])
-opening.locate = lambda card: path
+Store.locate = lambda _, card: path
 card, descent = card_of(path), Descent()
 with Registry(("cpu",)) as registry:
     assert (registry.run(card, lambda model: model.enhance(), descent) == 1).all()

@@ -6,18 +6,21 @@ is noise.
 """
 
 import sys
-import types
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import onnx
 import torch
 from onnx import numpy_helper
 from torch import Tensor, nn
 
+from facefusion_ui.cards import TorchCode
+from facefusion_ui.enhancers import codeformer as codeformer_card
+from facefusion_ui.enhancers import gfpgan
 from facefusion_ui.media.files import write_whole
+from facefusion_ui.registry.torch_network import write_onnx
+from facefusion_ui.upscalers import real_esrgan
 
 FOLDER = Path(__file__).parents[1] / ".standins"
 OPSET = 17
@@ -138,18 +141,6 @@ class Scrfd(nn.Module):
         return tuple(outputs)
 
 
-class Restorer(nn.Module):
-    """Gives a packaged restorer the inputs its ONNX editions have."""
-
-    def __init__(self, network: nn.Module, **how: Any) -> None:
-        super().__init__()
-        self.network = network
-        self.how = how
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.network(x, **self.how)[0]  # type: ignore[no-any-return]
-
-
 def inswapper_128(path: Path) -> None:
     export(InSwapper(), path, {"target": (1, 3, 128, 128), "source": (1, 512)})
     model = onnx.load(path)
@@ -181,45 +172,28 @@ def det_10g(path: Path) -> None:
 
 
 def gfpgan_1_4(path: Path) -> None:
-    bridge_torchvision()
-    from gfpgan.archs.gfpganv1_clean_arch import GFPGANv1Clean
-
-    network = GFPGANv1Clean(
-        out_size=512,
-        num_style_feat=512,
-        channel_multiplier=2,
-        fix_decoder=False,
-        input_is_latent=True,
-        different_w=True,
-        sft_half=True,
-    )
-    restorer = Restorer(network, return_rgb=False, randomize_noise=False)
-    export(restorer, path, {"input": (1, 3, 512, 512)})
+    network = gfpgan.make()
+    for module in network.modules():
+        if type(module).__name__ == "StyleConv":  # else it would not matter whether it paints noise
+            nn.init.constant_(module.weight, 0.1)
+    convert(path, network, gfpgan.CODE)
 
 
 def codeformer(path: Path) -> None:
-    bridge_torchvision()
-    from codeformer.basicsr.archs.codeformer_arch import CodeFormer
-
-    network = CodeFormer(
-        dim_embd=512,
-        codebook_size=1024,
-        n_head=8,
-        n_layers=9,
-        connect_list=["32", "64", "128", "256"],
-    )
-    table = network.fuse_convs_dict
-    for side in list(table):  # a traced size has another text than a number
-        table[f"tensor({side})"] = table[side]
-    export(Restorer(network, w=0.5, adain=True), path, {"input": (1, 3, 512, 512)})
+    convert(path, codeformer_card.make(), codeformer_card.CODE)
 
 
 def real_esrgan_x2(path: Path) -> None:
-    bridge_torchvision()
-    from basicsr.archs.rrdbnet_arch import RRDBNet
+    (card,) = (card for card in real_esrgan.CARDS if card.name == "real_esrgan_x2")
+    assert card.torch
+    convert(path, real_esrgan.make_large(scale=2), card.torch)
 
-    network = RRDBNet(3, 3, num_feat=64, num_block=23, num_grow_ch=32, scale=2)
-    export(network, path, {"input": (1, 3, 64, 64)}, free={"input": {2: "h", 3: "w"}})
+
+def convert(path: Path, network: nn.Module, code: TorchCode) -> None:
+    """Write `network` as a .pth file beside `path`, and to `path` as the program converts it."""
+    weights = path.with_suffix(".pth")
+    torch.save({"params_ema": network.state_dict()}, weights)
+    write_onnx(weights, code, path)
 
 
 BUILD: dict[str, Callable[[Path], None]] = {
@@ -269,16 +243,6 @@ def export(
             dynamo=False,
             dynamic_axes=free,
         )
-
-
-def bridge_torchvision() -> None:
-    """Give basicsr a module of torchvision that has moved."""
-    from torchvision.transforms import functional
-
-    name = "torchvision.transforms.functional_tensor"
-    moved = types.ModuleType(name)
-    moved.rgb_to_grayscale = functional.rgb_to_grayscale  # type: ignore[attr-defined]
-    sys.modules.setdefault(name, moved)
 
 
 if __name__ == "__main__":

@@ -104,6 +104,7 @@ class ModelCard:
         source_template, source_size_px: how the source's picture is cut (swappers that take one).
         metric: how two embeddings are compared (recognisers only).
         scale: output size over input size (frame enhancers only).
+        rank: the highest that is installed and fits is what `auto` takes; 0: never by itself.
     """
 
     name: str
@@ -127,6 +128,7 @@ class ModelCard:
     source_size_px: int = 0
     metric: Literal["euclidean", "cosine"] = "cosine"
     scale: int = 1
+    rank: int = 0
 
     @property
     def wants_landmarks(self) -> bool:

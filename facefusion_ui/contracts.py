@@ -77,8 +77,13 @@ class Swapper(Protocol):
 
 
 class Enhancer(Protocol):
-    def enhance(self, target: AlignedFace) -> Crop:
-        """Restore the crop; same size."""
+    def enhance(self, target: AlignedFace, *, weight: float) -> Crop:
+        """Restore the crop; same size.
+
+        Args:
+            weight: 0..1; 1 keeps nearest to the face that is there, 0 paints the finest one. Models
+                without such a dial do not heed it.
+        """
         ...
 
 

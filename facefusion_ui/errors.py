@@ -12,6 +12,9 @@ FaceFusionError          every error of ours; `.hint` is the next step, in one s
 └── FfmpegError          ffmpeg is missing, lacks an encoder, or failed; its last words are kept
 """
 
+from functools import partial
+from typing import Any
+
 
 class FaceFusionError(Exception):
     """An error with a next step.
@@ -24,6 +27,9 @@ class FaceFusionError(Exception):
     def __init__(self, message: str, *, hint: str) -> None:
         super().__init__(message)
         self.hint = hint
+
+    def __reduce__(self) -> tuple[Any, ...]:  # so that it passes from one process to another
+        return partial(type(self), hint=self.hint), self.args
 
 
 class SettingsError(FaceFusionError):

@@ -2,14 +2,35 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from facefusion_ui.arrays import Affine, Box, Crop, Embedding, Frame, Mask, Points5, Points68
+
+
+@dataclass(frozen=True, eq=False)
+class Cover:
+    """Where a face may change, as models see it.
+
+    Attributes:
+        mask: (h, w) uint8; 255 may change, 0 stays.
+        to_crop: maps the frame to the mask's pixels.
+    """
+
+    mask: NDArray[np.uint8]
+    to_crop: Affine
 
 
 @dataclass(frozen=True, eq=False)
 class Face:
     """A face in a frame, in the frame's pixels.
 
-    `landmarks` and `embedding` are None until a step that needs them has asked for them.
+    The last four are None until a step that needs them has asked for them.
+
+    Attributes:
+        embedding: what the recogniser that tells people apart says.
+        identity: what the swapper is told of the person to put here; None: the source's own.
+        cover: nothing changes outside it.
     """
 
     box: Box
@@ -17,6 +38,8 @@ class Face:
     score: float
     landmarks: Points68 | None = None
     embedding: Embedding | None = None
+    identity: Embedding | None = None
+    cover: Cover | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,11 +58,13 @@ class Source:
         portraits: at least one.
         embedding: the mean over the portraits, converted if the card names a converter.
         picture: the best portrait's face, cut to the card's source template.
+        raw: `embedding` before it was converted.
     """
 
     portraits: tuple[Portrait, ...]
     embedding: Embedding | None = None
     picture: Crop | None = None
+    raw: Embedding | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,6 +31,7 @@ class Plan(BaseModel):
         chunk_frames: frames in hand at a time.
         budget_bytes: what models may take of the card; None: there is no card, or nobody knows.
         unpinned: the generator's name, if not even it stays on the card.
+        choices: which models were chosen by the program, and why.
     """
 
     order: Literal["frame", "stage"]
@@ -39,6 +40,7 @@ class Plan(BaseModel):
     peak_bytes: int
     budget_bytes: int | None
     unpinned: str | None = None
+    choices: tuple[str, ...] = ()
 
     @property
     def staying(self) -> frozenset[str]:
@@ -47,7 +49,8 @@ class Plan(BaseModel):
 
     def told(self) -> list[str]:
         """Return the plan for people, in a few words per model."""
-        said = [_told_stage(stage, self.chunk_frames) for stage in self.stages]
+        said = [*self.choices]
+        said += [_told_stage(stage, self.chunk_frames) for stage in self.stages]
         if self.budget_bytes is not None:
             said.append(f"peak {told_bytes(self.peak_bytes)} of {told_bytes(self.budget_bytes)}")
         return said

@@ -14,8 +14,11 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 from pydantic import BaseModel, ByteSize, ConfigDict, Field, ValidationError
 from pydantic.fields import FieldInfo
 
+from facefusion_ui.arrays import FaceMaskRegion
 from facefusion_ui.cards import Task
 from facefusion_ui.errors import SettingsError
+
+AUTO = "auto"
 
 Group = Literal["paths", "face", "swapping", "mask", "output", "machine"]
 
@@ -31,7 +34,9 @@ FaceSelectorOrder = Literal[
     "best-worst",
     "worst-best",
 ]
-MaskType = Literal["box", "area"]
+MaskType = Literal["box", "area", "occlusion", "region"]
+PixelBoost = Literal["128x128", "256x256", "512x512", "768x768", "1024x1024"]
+EnhancerBackend = Literal["onnx", "torch"]
 VideoEncoder = Literal["libx264", "libx265", "libvpx-vp9", "h264_nvenc", "hevc_nvenc"]
 VideoPreset = Literal[
     "ultrafast", "superfast", "veryfast", "faster", "fast", "medium", "slow", "slower", "veryslow"
@@ -48,13 +53,15 @@ class Option:
     """What a door needs to know of a field beyond its type.
 
     `task` makes the choices the names of that task's model cards; `basic` options are shown at once
-    on the page, the others behind "More"; `short` is the one-letter flag.
+    on the page, the others behind "More"; `short` is the one-letter flag; with `auto` the program
+    may choose.
     """
 
     group: Group
     basic: bool = False
     short: str | None = None
     task: Task | None = None
+    auto: bool = False
 
 
 class Settings(BaseModel):
@@ -75,14 +82,42 @@ class Settings(BaseModel):
     processors: Annotated[tuple[Processor, ...], Option("swapping")] = Field(
         ("face_swapper",), min_length=1, description="what is done to each frame"
     )
-    face_swapper_model: Annotated[str, Option("swapping", basic=True, task="face_swapper")] = Field(
-        "landmark_warp", description="the model that puts the source's face on the target"
+    face_swapper_model: Annotated[
+        str, Option("swapping", basic=True, task="face_swapper", auto=True)
+    ] = Field(
+        AUTO,
+        description="the model that puts the source's face on the target; auto: the best that is "
+        "installed and fits",
     )
-    face_enhancer_model: Annotated[str, Option("swapping", task="face_enhancer")] = Field(
-        "", description="the model that restores the swapped face"
+    face_swapper_weight: Annotated[float, Option("swapping")] = Field(
+        0.5,
+        ge=0.0,
+        le=1.0,
+        description="how much of the source's identity is put on, with models that take an "
+        "embedding: below 0.5 some of the target's is kept, above it is driven out",
+    )
+    face_swapper_pixel_boost: Annotated[PixelBoost | None, Option("swapping")] = Field(
+        None,
+        description="size at which a face is swapped, made of several runs of a smaller network; "
+        "the network's own if not given",
+    )
+    face_enhancer_model: Annotated[str, Option("swapping", task="face_enhancer", auto=True)] = (
+        Field(AUTO, description="the model that restores the swapped face")
     )
     face_enhancer_blend: Annotated[int, Option("swapping")] = Field(
         80, ge=0, le=100, description="how much of the enhanced face is used, in percent"
+    )
+    face_enhancer_weight: Annotated[float, Option("swapping")] = Field(
+        0.5,
+        ge=0.0,
+        le=1.0,
+        description="codeformer's fidelity: 0 paints the finest face, 1 keeps nearest to the one "
+        "that is there",
+    )
+    face_enhancer_backend: Annotated[EnhancerBackend, Option("swapping")] = Field(
+        "onnx",
+        description="what runs an enhancer that comes as .pth: onnx converts it once and is "
+        "faster and smaller, torch runs it as it is",
     )
     enhance_every: Annotated[int, Option("swapping")] = Field(
         1,
@@ -90,8 +125,8 @@ class Settings(BaseModel):
         description="every how many frames of a clip the enhancers work; above 1 is faster and may "
         "flicker",
     )
-    frame_enhancer_model: Annotated[str, Option("swapping", task="frame_enhancer")] = Field(
-        "", description="the model that enhances the whole frame"
+    frame_enhancer_model: Annotated[str, Option("swapping", task="frame_enhancer", auto=True)] = (
+        Field(AUTO, description="the model that enhances the whole frame")
     )
     frame_enhancer_blend: Annotated[int, Option("swapping")] = Field(
         80, ge=0, le=100, description="how much of the enhanced frame is used, in percent"
@@ -147,7 +182,17 @@ class Settings(BaseModel):
     face_mask_types: Annotated[tuple[MaskType, ...], Option("mask")] = Field(
         ("box",),
         min_length=1,
-        description="what bounds the change: the crop's box, the face's area",
+        description="what bounds the change: the crop's box, the face's area, what covers the "
+        "face, chosen regions of it",
+    )
+    face_mask_regions: Annotated[tuple[FaceMaskRegion, ...], Option("mask")] = Field(
+        get_args(FaceMaskRegion), min_length=1, description="what the region mask lets change"
+    )
+    face_occluder_model: Annotated[str, Option("mask", task="face_occluder")] = Field(
+        "xseg_1", description="the model that sees what covers a face"
+    )
+    face_parser_model: Annotated[str, Option("mask", task="face_parser")] = Field(
+        "bisenet_resnet_34", description="the model that tells the regions of a face apart"
     )
     face_mask_blur: Annotated[float, Option("mask")] = Field(
         0.3, ge=0.0, le=1.0, description="softness of the box mask's edge"

@@ -62,7 +62,7 @@ class Restorer:
     def __init__(self, network: Network) -> None:
         self.network = network
 
-    def enhance(self, target: AlignedFace) -> Crop:
+    def enhance(self, target: AlignedFace, *, weight: float) -> Crop:
         return to_picture(self.network({"input": blob(target.crop)})[0], 40, 128)
 
 

@@ -11,9 +11,9 @@ from facefusion_ui import __version__
 from facefusion_ui.cli.batch import PLACEHOLDERS
 from facefusion_ui.errors import FaceFusionError
 from facefusion_ui.presets import fitting_preset, load_preset, preset_names
-from facefusion_ui.registry.catalog import card, cards_of
+from facefusion_ui.registry.catalog import card, choices
 from facefusion_ui.registry.device import card_bytes
-from facefusion_ui.settings import Group, Settings, make_settings, nearest, option, values_of
+from facefusion_ui.settings import AUTO, Group, Settings, make_settings, nearest, option, values_of
 
 VERBS = {
     "run": "open the page in which all is done by mouse (the default)",
@@ -93,9 +93,9 @@ def parse(words: list[str]) -> argparse.Namespace:
             given = _preset(asked, make_settings(given)) | given
         asked.settings = make_settings(given)
         for name, value in given.items():
-            task = option(Settings.model_fields[name]).task
-            if task:
-                card(str(value), task)
+            asks = option(Settings.model_fields[name])
+            if asks.task and not (asks.auto and value == AUTO):
+                card(str(value), asks.task)
     except FaceFusionError as error:
         raise UsageError(str(error), hint=error.hint) from error
     return asked
@@ -178,7 +178,6 @@ _USAGE = {
     "plan": "-s SOURCE ... -t TARGET ",
     "doctor": "",
 }
-AUTO = "auto"
 _DOCTORS = ("models_path", "unverified_models", "log_level")
 _PORT_HELP = "port of the page (default: 7860, or the next one that is free)"
 _HOST_HELP = (
@@ -236,13 +235,11 @@ def help_text(name: str, field: FieldInfo) -> str:
     >>> help_text("face_mask_blur", Settings.model_fields["face_mask_blur"])
     "softness of the box mask's edge (0 to 1, default: 0.3)"
     """
-    takes, task = values_of(field), option(field).task
+    takes, asks = values_of(field), option(field)
     facts = []
-    choices = cards_of(task) if task else takes.choices
-    if choices:
-        facts.append(f"one of: {', '.join(map(str, choices))}")
-    elif task:
-        facts.append("none is installed")
+    known = choices(asks) if asks.task else takes.choices
+    if known:
+        facts.append(f"one of: {', '.join(map(str, known))}")
     if takes.low is not None and takes.high is not None:
         facts.append(f"{'above ' if takes.low_open else ''}{takes.low:g} to {takes.high:g}")
     elif takes.low is not None:

@@ -4,27 +4,31 @@ The stages are passed by a chunk of frames at a time; a chunk of one is the usua
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any, get_args
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from facefusion_ui.arrays import Frame, Mask
+from facefusion_ui.arrays import Crop, Frame, Mask
 from facefusion_ui.cards import ModelCard
-from facefusion_ui.errors import BrokenOutputError
-from facefusion_ui.faces import AlignedFace, Face, Source, SwappedFace
+from facefusion_ui.errors import BrokenOutputError, SettingsError
+from facefusion_ui.faces import AlignedFace, Cover, Face, Source, SwappedFace
 from facefusion_ui.processor.analyser import Analyser
 from facefusion_ui.processor.plan import Work, network_pixels
 from facefusion_ui.processor.record import Record
+from facefusion_ui.processor.source import blended
 from facefusion_ui.registry.catalog import card
 from facefusion_ui.registry.ladder import LeftOut
-from facefusion_ui.settings import FrameFormat, Processor, Settings
+from facefusion_ui.settings import FrameFormat, PixelBoost, Processor, Settings
 from facefusion_ui.steps.align import align, paste
-from facefusion_ui.steps.mask import area_mask, box_mask
+from facefusion_ui.steps.boost import boosted
+from facefusion_ui.steps.mask import area_mask, box_mask, cover_mask
 from facefusion_ui.steps.tile import in_tiles
 from facefusion_ui.steps.track import Steadier
 
+WEIGHTS, KEPT = (0.0, 1.0), (0.35, -0.35)  # share of the target's identity by the swapper's weight
 JPEG_QUALITY = 95  # of frames that wait for the next stage
 
 
@@ -74,6 +78,7 @@ class Recipe:
         self._steadier = Steadier()
         self._last: tuple[Frame, Frame, int] | None = None  # in, out, faces: for frames that repeat
         self.swapper = self._card_of("face_swapper")
+        self._factor = boost_factor(settings, self.swapper) if self.swapper else 1
         self._enhancer = self._card_of("face_enhancer")
         self._upscaler = self._card_of("frame_enhancer")
         self._stages = self._make_stages()
@@ -148,7 +153,9 @@ class Recipe:
             stages.append(Stage(self.analyser.detector, self._find))
             stages += self._describing()
             stages.append(Stage(None, self._steady))
+            stages += self._covering()
         if self.swapper:
+            stages += self._blending(self.swapper)
             stages.append(Stage(self.swapper, self._swap))
         if self._enhancer:
             stages.append(Stage(self._enhancer, self._enhance))
@@ -168,6 +175,55 @@ class Recipe:
         if self.analyser.recognizer.wants_landmarks:
             return [marking, naming]
         return [naming, marking] if landmarks else [naming]
+
+    def _covering(self) -> list[Stage]:
+        """Return the stages in which models say where a face may change."""
+        settings = self._settings
+        stages = []
+        if "occlusion" in settings.face_mask_types:
+            occluder = card(settings.face_occluder_model, "face_occluder")
+            stages.append(self._cover(occluder, lambda model, crop: model.mask(crop)))
+        if "region" in settings.face_mask_types:
+            parser = card(settings.face_parser_model, "face_parser")
+            regions = settings.face_mask_regions
+            stages.append(self._cover(parser, lambda model, crop: model.mask(crop, regions)))
+        return stages
+
+    def _cover(self, masker: ModelCard, mask: Callable[[Any, Crop], Mask]) -> Stage:
+        def cover(frame: Frame, face: Face) -> Face:
+            cut = self._cut(frame, face, masker)
+            seen = self._record.run(masker, lambda model: mask(model, cut.crop))
+            if face.cover:
+                size_wh = (seen.shape[1], seen.shape[0])
+                seen = np.minimum(seen, cover_mask(face.cover, size_wh, cut.to_crop))
+            return replace(face, cover=Cover(np.rint(seen * 255).astype(np.uint8), cut.to_crop))
+
+        return Stage(masker, _on_each(cover))
+
+    def _blending(self, swapper: ModelCard) -> list[Stage]:
+        """Return the stages in which the target's identity is weighed against the source's."""
+        keeps = float(np.interp(self._settings.face_swapper_weight, WEIGHTS, KEPT))
+        if not keeps or not swapper.recognizer:
+            return []
+        recognizer = card(swapper.recognizer, "face_recognizer")
+
+        def blend(frame: Frame, face: Face) -> Face:
+            assert self.source
+            assert self.source.raw is not None
+            own = self.analyser.with_embedding(frame, replace(face, embedding=None), recognizer)
+            assert own.embedding is not None
+            return replace(face, identity=blended(self.source.raw, own.embedding, keeps))
+
+        stages = [Stage(recognizer, _on_each(blend))]
+        if swapper.converter:
+            converter = card(swapper.converter, "identity_converter")
+
+            def convert(frame: Frame, face: Face) -> Face:
+                identity = self._record.run(converter, lambda model: model.convert(face.identity))
+                return replace(face, identity=identity)
+
+            stages.append(Stage(converter, _on_each(convert)))
+        return stages
 
     def _find(self, index: int, frame: Frame, faces: list[Face]) -> tuple[Frame, list[Face]]:
         faces = self.analyser.find(frame)
@@ -195,16 +251,20 @@ class Recipe:
         return frame, faces
 
     def _swap_one(self, frame: Frame, face: Face, source: Source, swapper: ModelCard) -> Frame:
-        target = self._cut(frame, face, swapper)
+        factor = self._factor
+        target = self._cut(frame, face, swapper, factor)
+        if face.identity is not None:
+            source = replace(source, embedding=face.identity)
         try:
             swapped: SwappedFace = self._record.run(
-                swapper, lambda model: model.swap(source, target)
+                swapper,
+                lambda model: boosted(target, factor, lambda part: model.swap(source, part)),
             )
         except BrokenOutputError as error:
             self._record.broken(swapper, error, "the face stays as it was")
             return frame
         with self._record.stage("paste"):
-            mask = self._mask(target)
+            mask = self._mask(target, face)
             if swapped.mask is not None:
                 mask = np.minimum(mask, swapped.mask)
             return paste(frame, swapped.crop, mask, target.to_crop)
@@ -216,16 +276,16 @@ class Recipe:
         return frame, faces
 
     def _enhance_one(self, frame: Frame, face: Face, enhancer: ModelCard) -> Frame:
-        target = self._cut(frame, face, enhancer)
+        target, weight = self._cut(frame, face, enhancer), self._settings.face_enhancer_weight
         try:
-            crop = self._record.run(enhancer, lambda model: model.enhance(target))
+            crop = self._record.run(enhancer, lambda model: model.enhance(target, weight=weight))
         except LeftOut:
             return frame
         except BrokenOutputError as error:
             self._record.broken(enhancer, error, "the face stays as it was")
             return frame
         with self._record.stage("paste"):
-            mask = self._mask(target) * (self._settings.face_enhancer_blend / 100)
+            mask = self._mask(target, face) * (self._settings.face_enhancer_blend / 100)
             return paste(frame, crop, mask.astype(np.float32), target.to_crop)
 
     def _upscale(self, index: int, frame: Frame, faces: list[Face]) -> tuple[Frame, list[Face]]:
@@ -252,13 +312,13 @@ class Recipe:
         share = self._settings.frame_enhancer_blend / 100
         return np.asarray(cv2.addWeighted(large, share, plain, 1 - share, 0), np.uint8), faces
 
-    def _cut(self, frame: Frame, face: Face, model: ModelCard) -> AlignedFace:
-        size_px = model.size_px
+    def _cut(self, frame: Frame, face: Face, model: ModelCard, factor: int = 1) -> AlignedFace:
+        size_px = model.size_px * factor
         if model.template == "region":
             size_px = self._settings.target_face_size or 0
         return align(frame, face, model.template, size_px)
 
-    def _mask(self, target: AlignedFace) -> Mask:
+    def _mask(self, target: AlignedFace, face: Face) -> Mask:
         settings = self._settings
         size_wh = (target.crop.shape[1], target.crop.shape[0])
         mask = np.ones(target.crop.shape[:2], np.float32)
@@ -266,13 +326,49 @@ class Recipe:
             mask = box_mask(size_wh, settings.face_mask_blur, settings.face_mask_padding)
         if "area" in settings.face_mask_types and target.landmarks is not None:
             mask = np.minimum(mask, area_mask(size_wh, target.landmarks))
+        if face.cover:
+            mask = np.minimum(mask, cover_mask(face.cover, size_wh, target.to_crop))
         return mask
 
     def _card_of(self, processor: Processor) -> ModelCard | None:
         if processor not in self._settings.processors:
             return None
         chosen = card(getattr(self._settings, f"{processor}_model"), processor)
-        return card(chosen.half, processor) if self._half and chosen.half else chosen
+        if chosen.torch and self._settings.face_enhancer_backend == "torch":
+            return replace(chosen, runtime="torch")
+        if self._half and chosen.half and self._record.has(card(chosen.half, processor)):
+            return card(chosen.half, processor)
+        return chosen
+
+
+def boost_factor(settings: Settings, swapper: ModelCard) -> int:
+    """Return how many times `face_swapper_pixel_boost` is `swapper`'s own size.
+
+    Raises:
+        SettingsError: the network cannot be run at that size.
+    """
+    if settings.face_swapper_pixel_boost is None:
+        return 1
+    side = int(settings.face_swapper_pixel_boost.partition("x")[0])
+    own = swapper.size_px
+    if own and side % own == 0:
+        return side // own
+    fitting = [size for size in get_args(PixelBoost) if own and int(size.split("x")[0]) % own == 0]
+    raise SettingsError(
+        f"{swapper.name} cannot swap at {settings.face_swapper_pixel_boost}",
+        hint=f"It can at: {', '.join(fitting)}."
+        if fitting
+        else "It works at the frame's own scale; leave --face-swapper-pixel-boost out.",
+    )
+
+
+def _on_each(step: Callable[[Frame, Face], Face]) -> Callable[..., tuple[Frame, list[Face]]]:
+    """Return the step of a stage that adds something to each face."""
+
+    def each(index: int, frame: Frame, faces: list[Face]) -> tuple[Frame, list[Face]]:
+        return frame, [step(frame, face) for face in faces]
+
+    return each
 
 
 def packed(frame: Frame, how: FrameFormat) -> NDArray[np.uint8]:

@@ -23,6 +23,7 @@ from facefusion_ui.media.info import MediaInfo
 from facefusion_ui.media.probe import probe
 from facefusion_ui.notices import Warned
 from facefusion_ui.plans import Plan
+from facefusion_ui.processor.choice import settle
 from facefusion_ui.processor.frame import Recipe
 from facefusion_ui.processor.record import Record
 from facefusion_ui.processor.source import SEARCH_HINT, find_reference, read_source
@@ -60,7 +61,7 @@ def run_job(settings: Settings, registry: Registry) -> Generator[Event, None, No
             output was written.
     """
     job = prepare(settings, registry)
-    record, recipe = job.record, job.recipe
+    settings, record, recipe = job.settings, job.record, job.recipe
     output_path = _output_path(settings, job.info)
     job.plan()
     if recipe.swapper:
@@ -86,10 +87,11 @@ def prepare(settings: Settings, registry: Registry) -> Job:
     if settings.target_path is None:
         raise SettingsError("There is no target", hint="Give a photo or video: --target-path.")
     info = probe(settings.target_path)
+    settled, choices = settle(settings, registry)
 
     def with_precision(*, half: bool) -> Job:
-        record = Record(settings, registry)
-        return Job(settings, registry, record, Recipe(settings, record, half=half), info)
+        record = Record(settled, registry, choices)
+        return Job(settled, registry, record, Recipe(settled, record, half=half), info)
 
     half = settings.execution_precision == "half"
     if settings.execution_precision == "auto" and registry.runs_half_well:

@@ -28,7 +28,11 @@ log = logging.getLogger(__name__)
 class Record:
     """Runs models through the registry and notes what the job report tells. One per job."""
 
-    def __init__(self, settings: Settings, registry: Registry) -> None:
+    def __init__(
+        self, settings: Settings, registry: Registry, choices: tuple[str, ...] = ()
+    ) -> None:
+        """Begin; `choices` say what `auto` stands for in `settings`, and why."""
+        self._choices = choices
         self._settings = settings
         self._registry = registry
         registry.memory.limit_bytes = settings.video_memory_limit
@@ -67,7 +71,7 @@ class Record:
             self.descent,
             frame_bytes=frame_bytes,
             frames=frames,
-        )
+        ).model_copy(update={"choices": self._choices})
         if plan.unpinned and self.plan is None:
             generator = next(w.card for w in works if w.card.name == plan.unpinned)
             self.descent.note_unpinned(generator, plan.budget_bytes)
@@ -92,6 +96,10 @@ class Record:
             pixels = card.size_px**2
         with self.stage(card.task):
             return self._registry.run(card, call, self.descent, pixels=pixels)
+
+    def has(self, card: ModelCard) -> bool:
+        """Tell whether `card`'s weights are installed."""
+        return self._registry.has(card)
 
     def end_stage(self, card: ModelCard) -> None:
         """Close `card`'s model if, by the plan, it makes room for the next stage or is over."""

@@ -59,8 +59,8 @@ def read_source(
         converter = card(swapper.converter, "identity_converter")
         converted = record.run(converter, lambda model: model.convert(embedding))
         record.end_stage(converter)
-        return Source(portraits, converted)
-    return Source(portraits, embedding, _picture(portraits, swapper))
+        return Source(portraits, converted, raw=embedding)
+    return Source(portraits, embedding, _picture(portraits, swapper), raw=embedding)
 
 
 def find_reference(settings: Settings, analyser: Analyser, record: Record, frame: Frame) -> Face:
@@ -81,6 +81,17 @@ def find_reference(settings: Settings, analyser: Analyser, record: Record, frame
     chosen = [faces[settings.reference_face_position]]
     (face,) = analyser.described([frame], chosen, analyser.recognizer)
     return face
+
+
+def blended(source: Embedding, target: Embedding, keeps: float) -> Embedding:
+    """Return the source's embedding with a share of the target's; its length stays.
+
+    Args:
+        keeps: share of the target's, -1..1; below 0 the source is driven away from it.
+    """
+    length = np.linalg.norm(source)
+    mixed = (1 - keeps) * source / length + keeps * target / np.linalg.norm(target)
+    return np.asarray(mixed * length / np.linalg.norm(mixed), np.float32)
 
 
 def _picture(portraits: tuple[Portrait, ...], swapper: ModelCard) -> Crop | None:

@@ -8,7 +8,7 @@ import pkgutil
 
 from facefusion_ui.cards import ModelCard, Task
 from facefusion_ui.errors import ModelError
-from facefusion_ui.settings import nearest
+from facefusion_ui.settings import AUTO, Option, nearest
 
 LEAVES = (
     "detectors",
@@ -46,6 +46,12 @@ def cards_of(task: Task) -> dict[str, ModelCard]:
     return {name: card for name, card in find_cards().items() if card.task == task}
 
 
+def choices(option: Option) -> list[str]:
+    """Return what a model's option takes: the names of its task's cards, and perhaps `auto`."""
+    assert option.task
+    return [AUTO] * option.auto + list(cards_of(option.task))
+
+
 def card(name: str, task: Task) -> ModelCard:
     """Return one card.
 
@@ -55,10 +61,4 @@ def card(name: str, task: Task) -> ModelCard:
     known = cards_of(task)
     if name in known:
         return known[name]
-    words = task.replace("_", " ")
-    if not known:
-        raise ModelError(
-            f"There is no {words} in this installation",
-            hint=f"Leave {task} out of the processors.",
-        )
-    raise ModelError(f"{name!r} is not a {words}", hint=nearest(name, list(known)))
+    raise ModelError(f"{name!r} is not a {task.replace('_', ' ')}", hint=nearest(name, list(known)))

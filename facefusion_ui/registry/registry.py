@@ -15,7 +15,7 @@ from typing import Any, Self, TypeVar
 import pynvml
 
 from facefusion_ui.cards import ModelCard, Task
-from facefusion_ui.errors import DeviceError
+from facefusion_ui.errors import DeviceError, ModelError
 from facefusion_ui.notices import told_bytes
 from facefusion_ui.registry.costs import Costs
 from facefusion_ui.registry.ladder import ON_THE_CARD, Descent, LeftOut, Rung
@@ -92,9 +92,8 @@ class Registry:
             store: where the weights lie; the program's own folder if not given.
         """
         emulated = VirtualCard(emulate_bytes) if emulate_bytes else None
-        self._opener = Opener(
-            execution_providers[0], device_id, emulated, threads, store or Store()
-        )
+        self._store = store or Store()
+        self._opener = Opener(execution_providers[0], device_id, emulated, threads, self._store)
         reading = emulated or _reading(self._opener.provider, device_id)
         self.memory = Memory(reading)
         self.costs = Costs(reading.name if reading else self._opener.provider, costs_path)
@@ -152,6 +151,13 @@ class Registry:
         """Whether the card is made for half precision."""
         reading = self.memory.reading
         return isinstance(reading, DriverReading) and reading.capability >= HALF_CAPABILITY
+
+    def has(self, card: ModelCard) -> bool:
+        """Tell whether `card`'s weights are installed."""
+        try:
+            return card.weights is None or self._store.locate(card).is_file()
+        except ModelError:
+            return False
 
     def status(self) -> list[Resident]:
         """Return who is open, the last used first."""

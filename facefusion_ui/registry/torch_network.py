@@ -1,8 +1,9 @@
-"""Running torch's own networks: the only module that imports torch."""
+"""Running torch's own networks, and writing them as ONNX: the only module that imports torch."""
 
 import contextlib
 import gc
 import pickle
+import warnings
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,6 +14,9 @@ from numpy.typing import NDArray
 
 from facefusion_ui.cards import TorchCode
 from facefusion_ui.errors import DeviceError, ModelError
+
+OPSET = 17
+EXAMPLE_SIDE = 64  # of a picture that may have any size
 
 
 class TorchNetwork:
@@ -45,17 +49,7 @@ class TorchNetwork:
         self._code = code
         self._device = device
         self._half = half
-        try:  # the file is mapped, not read: only what the device takes is taken
-            mapped = zipfile.is_zipfile(path)  # what torch wrote before 1.6 is read whole
-            state = torch.load(path, map_location="cpu", mmap=mapped, weights_only=True)
-            network = code.build(state)
-        except (KeyError, EOFError, ValueError, OSError, pickle.UnpicklingError) as error:
-            raise _wrong(path, error) from error
-        except RuntimeError as error:
-            if "state_dict" not in str(error) and "archive" not in str(error):
-                raise
-            raise _wrong(path, error) from error
-        self._network = network.eval().requires_grad_(False).to(device)
+        self._network = _load(path, code).to(device)
         tensors = [*self._network.parameters(), *self._network.buffers()]
         self.bytes = sum(tensor.numel() * tensor.element_size() for tensor in tensors)
 
@@ -87,6 +81,65 @@ class TorchNetwork:
         gc.collect()
         if self._device != "cpu":
             self._torch.cuda.empty_cache()
+
+
+def write_onnx(path: Path, code: TorchCode, out: Path) -> None:
+    """Write the network of the weights at `path` as ONNX to `out`.
+
+    Raises:
+        ModelError: the file is not what `code` expects.
+    """
+    import torch
+
+    network = _load(path, code)
+
+    class Traced(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.network = network
+
+        def forward(self, *inputs: Any) -> Any:
+            return code.call(self.network, *inputs)
+
+    free = {
+        name: {axis: f"side_{axis}" for axis, side in enumerate(shape) if side < 0}
+        for name, shape in code.inputs.items()
+    }
+    examples = [
+        torch.rand(
+            [EXAMPLE_SIDE if side < 0 else side for side in shape],
+            dtype=torch.float64 if name in code.doubles else torch.float32,
+        )
+        for name, shape in code.inputs.items()
+    ]
+    with torch.inference_mode(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the tracer's, about lengths that it keeps
+        torch.onnx.export(
+            Traced().eval(),
+            tuple(examples),
+            str(out),
+            input_names=list(code.inputs),
+            output_names=["output"],
+            dynamic_axes={name: axes for name, axes in free.items() if axes},
+            opset_version=OPSET,
+            dynamo=False,
+        )
+
+
+def _load(path: Path, code: TorchCode) -> Any:
+    """Return the network of the weights at `path`, on the processor, for use alone."""
+    import torch
+
+    try:  # the file is mapped, not read: only what the device takes is taken
+        mapped = zipfile.is_zipfile(path)  # what torch wrote before 1.6 is read whole
+        state = torch.load(path, map_location="cpu", mmap=mapped, weights_only=True)
+        return code.build(state).eval().requires_grad_(False)
+    except (KeyError, EOFError, ValueError, OSError, pickle.UnpicklingError) as error:
+        raise _wrong(path, error) from error
+    except RuntimeError as error:
+        if "state_dict" not in str(error) and "archive" not in str(error):
+            raise
+        raise _wrong(path, error) from error
 
 
 def _wrong(path: Path, error: Exception) -> ModelError:

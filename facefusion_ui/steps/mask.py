@@ -1,4 +1,4 @@
-"""Masks that need no model."""
+"""Where a face may change: masks that need no model, and those of models laid on a crop."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from facefusion_ui.arrays import Mask, Points68
+from facefusion_ui.arrays import Affine, Mask, Points68
+from facefusion_ui.faces import Cover
 
 AREA_FEATHER = 0.06  # of the face's width: the soft edge of the area mask
 
@@ -39,6 +40,14 @@ def area_mask(size_wh: tuple[int, int], landmarks: Points68) -> Mask:
     feather_px = max(1.0, float(np.ptp(landmarks[:, 0])) * AREA_FEATHER)
     distance_px = cv2.distanceTransform((mask > 0).astype(np.uint8), cv2.DIST_L2, 5)
     return np.asarray(np.clip(distance_px / feather_px, 0, 1), np.float32)
+
+
+def cover_mask(cover: Cover, size_wh: tuple[int, int], to_crop: Affine) -> Mask:
+    """Return `cover` in the pixels of another crop of the same frame; 0 beyond it."""
+    to_frame = cv2.invertAffineTransform(cover.to_crop)
+    across = to_crop @ np.vstack([to_frame, [0, 0, 1]])
+    mask = cv2.warpAffine(cover.mask, across, size_wh, flags=cv2.INTER_LINEAR)
+    return np.asarray(mask / 255, np.float32)
 
 
 def _ramp(length: int, near_percent: int, far_percent: int, blur_px: float) -> NDArray[np.float32]:

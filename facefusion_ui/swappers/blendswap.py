@@ -34,6 +34,7 @@ CARDS = (
         size_px=256,
         source_template="arcface_112_v2",
         source_size_px=112,
+        rank=35,
         bytes_per_pixel=3000,  # an estimate at 256 px, not measured
         weights=Weights(  # nobody has published its size and hash
             path="blendswap_256.onnx",

@@ -52,6 +52,7 @@ def _card(name: str, summary: str) -> ModelCard:
         size_px=256,
         recognizer="arcface",
         converter="crossface_ghost",
+        rank=50,
         bytes_per_pixel=3000,  # an estimate at 256 px, not measured
         # nobody has published their sizes and hashes
         weights=Weights(path=f"{name}.onnx", urls=tuple(f"{host}{name}.onnx" for host in HOSTS)),

@@ -46,6 +46,7 @@ CARDS = (
         size_px=256,
         recognizer="arcface",
         converter="crossface_hififace",
+        rank=55,
         bytes_per_pixel=3000,  # an estimate at 256 px, not measured
         weights=Weights(
             path="hififace_unofficial_256.onnx",

@@ -57,6 +57,7 @@ def _card(name: str, summary: str, sha256: str) -> ModelCard:
         template="arcface_128",
         size_px=256,
         recognizer="arcface",
+        rank=90,
         bytes_per_pixel=3000,  # an estimate at 256 px, not measured
         weights=Weights(
             path=f"{name}.onnx",

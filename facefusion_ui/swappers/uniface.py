@@ -40,6 +40,7 @@ CARDS = (
         size_px=256,
         source_template="ffhq_512",
         source_size_px=256,
+        rank=45,
         bytes_per_pixel=3000,  # an estimate at 256 px, not measured
         weights=Weights(
             path="uniface_256.onnx",

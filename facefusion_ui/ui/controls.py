@@ -1,27 +1,24 @@
 """One control per field of Settings: kind, label, range, help and group come from the field."""
 
-from typing import Any, get_args
+from typing import Any
 
 import gradio as gr
 from gradio.components import Component
 
-from facefusion_ui.registry.catalog import cards_of
-from facefusion_ui.settings import Processor, Settings, Values, option, values_of
+from facefusion_ui.registry.catalog import choices
+from facefusion_ui.settings import Settings, Values, option, values_of
 from facefusion_ui.ui import texts
 
 
 def shown_fields(*, basic: bool) -> list[str]:
     """Return the names of the fields that have a control, in the order of Settings.
 
-    Paths have their own places on the page, the machine is chosen when the program starts, and a
-    model is not asked for while there is none of its kind.
+    Paths have their own places on the page, and the machine is chosen when the program starts.
     """
     names = []
     for name, field in Settings.model_fields.items():
         choice = option(field)
-        if choice.group not in texts.GROUPS or name == "report_path" or choice.basic != basic:
-            continue
-        if choice.task is None or cards_of(choice.task):
+        if choice.group in texts.GROUPS and name != "report_path" and choice.basic == basic:
             names.append(name)
     return names
 
@@ -29,17 +26,15 @@ def shown_fields(*, basic: bool) -> list[str]:
 def make_control(name: str, default: Any) -> Component:
     """Make the control of one field, set to `default`."""
     field = Settings.model_fields[name]
-    takes, task = values_of(field), option(field).task
+    takes, asks = values_of(field), option(field)
     common: dict[str, Any] = {
         "label": texts.label(name),
         "info": texts.sentence(field.description or ""),
         "elem_id": name,
     }
-    choices: list[Any] = list(cards_of(task)) if task else list(takes.choices)
-    if name == "processors":
-        choices = [step for step in get_args(Processor) if cards_of(step)]
-    if choices:
-        return _choice(choices, takes, default, common)
+    known: list[Any] = choices(asks) if asks.task else list(takes.choices)
+    if known:
+        return _choice(known, takes, default, common)
     if takes.count != 1:
         return gr.Textbox(value=shown_value(name, default), **common)
     if takes.low is None or takes.high is None or takes.optional:
@@ -71,7 +66,7 @@ def read_control(name: str, value: Any) -> Any:
     return tuple(words)
 
 
-def _choice(choices: list[Any], takes: Values, default: Any, common: dict[str, Any]) -> Component:
+def _choice(known: list[Any], takes: Values, default: Any, common: dict[str, Any]) -> Component:
     if takes.count is None:
-        return gr.CheckboxGroup(choices, value=list(default), **common)
-    return gr.Dropdown(choices, value=default, **common)
+        return gr.CheckboxGroup(known, value=list(default), **common)
+    return gr.Dropdown(known, value=default, **common)

@@ -13,7 +13,7 @@ from collections.abc import Generator, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 from urllib.parse import quote
 
 import cv2
@@ -31,7 +31,7 @@ from facefusion_ui.notices import SteppedDown, SteppedUp, Warned, told_bytes
 from facefusion_ui.presets import load_preset, preset_names
 from facefusion_ui.processor.jobs import run_job
 from facefusion_ui.registry.registry import Registry
-from facefusion_ui.settings import Settings, make_settings, option
+from facefusion_ui.settings import Processor, Settings, make_settings, option
 from facefusion_ui.ui import texts
 from facefusion_ui.ui.controls import read_control, shown_fields
 
@@ -337,9 +337,10 @@ def _result(view: View, settings: Settings, done: Done, frame: Frame | None) -> 
     said = f"Done in {texts.clock(report.total_seconds)}: {faces} swapped"
     if report.frames > 1:
         said += f" in {report.frames} frames, {report.frames / report.total_seconds:.1f} fps"
+    made = " and ".join(m.name for m in report.models if m.task in get_args(Processor))
     view = replace(
         view,
-        status=status_html(f"{said}, on {report.device}."),
+        status=status_html(f"{said} with {made}, on {report.device}."),
         live=None,
         files=(str(path), str(settings.report_path)),
         running=False,

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from facefusion_ui import enhancers, swappers, upscalers
+from facefusion_ui.errors import SettingsError
 from facefusion_ui.events import Done
 from facefusion_ui.processor.frame import Recipe
 from facefusion_ui.processor.jobs import run_job
@@ -44,7 +45,7 @@ CARDS = (ModelCard(
 
 ENHANCER = """
 class Bright:
-    def enhance(self, target):
+    def enhance(self, target, *, weight):
         return np.full_like(target.crop, 255)
 
 CARDS = (ModelCard(
@@ -279,7 +280,7 @@ class Broken:
     def swap(self, source, target):
         return SwappedFace(from_blob(np.full((1, 3, 64, 64), np.nan, np.float32)))
 
-    def enhance(self, target):
+    def enhance(self, target, *, weight):
         return from_blob(np.full((1, 3, 64, 64), 0.5, np.float32))
 
     def upscale(self, frame):
@@ -314,3 +315,52 @@ def test_a_model_that_answers_with_no_picture_is_said_and_changes_nothing(
     assert warned.message.startswith(f"broken_{task}: the network's answer")
     assert wanted in warned.message
     assert warned in events
+
+
+def test_a_boosted_swap_is_finer_and_a_size_that_does_not_do_is_said(
+    added, registry, tmp_path, hopper_path, astronaut_path
+) -> None:
+    plain = {"face_swapper_model": "blue_64"}
+    with pytest.raises(SettingsError, match="landmark_warp cannot swap at 128x128") as caught:
+        swapped(
+            registry, tmp_path / "a.png", hopper_path, astronaut_path,
+            face_swapper_pixel_boost="128x128",
+        )  # fmt: skip
+    assert "the frame's own scale" in caught.value.hint
+    edges = []
+    for boost in (None, "256x256"):
+        frame = swapped(
+            registry, tmp_path / "b.png", hopper_path, astronaut_path,
+            face_swapper_pixel_boost=boost, **plain,
+        )  # fmt: skip
+        assert frame[118, 226].tolist() == [255, 0, 0]
+        edges.append((frame != load(astronaut_path)).any(axis=-1).sum())
+    assert edges[0] == pytest.approx(edges[1], rel=0.1)
+
+
+def test_the_weight_moves_the_identity_between_target_and_source(
+    tmp_path, monkeypatch, registry, hopper_path, astronaut_path
+) -> None:
+    (tmp_path / "added_take.py").write_text(HEAD + TAKER, encoding="utf-8")
+    monkeypatch.setattr(swappers, "__path__", [*swappers.__path__, str(tmp_path)])
+    seen = {}
+    for name in ("take_plain", "take_converted"):
+        for weight in (0.0, 0.5, 1.0):
+            swapped(
+                registry, tmp_path / "o.png", hopper_path, astronaut_path,
+                face_swapper_model=name, face_swapper_weight=weight,
+            )  # fmt: skip
+            source = registry.run(card(name, "face_swapper"), lambda model: model.source)
+            seen[name, weight] = source.embedding
+    little, right, much = (seen["take_plain", weight] for weight in (0.0, 0.5, 1.0))
+    length = np.linalg.norm(right)
+    for other in (little, much):
+        assert np.linalg.norm(other) == pytest.approx(length, rel=1e-4)
+        assert 0.5 < other @ right / length**2 < 0.999
+    # The three lie in one plane, with the source between the other two.
+    assert np.linalg.matrix_rank(np.stack([little, right, much]), tol=1e-3) == 2
+    assert little @ much < min(little @ right, much @ right)
+    for weight in (0.0, 0.5, 1.0):
+        assert np.allclose(
+            seen["take_converted", weight], 2 * seen["take_plain", weight], atol=1e-5
+        )

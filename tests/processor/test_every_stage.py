@@ -62,7 +62,7 @@ class Model:
     def swap(self, source: Source, target: AlignedFace) -> SwappedFace:
         return SwappedFace(np.full_like(target.crop, (40, 80, 160)) * self.one())
 
-    def enhance(self, target: AlignedFace) -> Crop:
+    def enhance(self, target: AlignedFace, *, weight: float) -> Crop:
         return cv2.add(target.crop, 30.0 * self.one())
 
     def upscale(self, frame: Frame) -> Frame:

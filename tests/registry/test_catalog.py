@@ -60,12 +60,6 @@ def test_an_unknown_model_is_answered_with_the_nearest() -> None:
     assert caught.value.hint == "Did you mean landmark_warp?"
 
 
-def test_a_task_without_models_says_to_leave_it_out() -> None:
-    with pytest.raises(ModelError) as caught:
-        card("", "frame_enhancer")
-    assert caught.value.hint == "Leave frame_enhancer out of the processors."
-
-
 @pytest.mark.parametrize("found", find_cards().values(), ids=lambda found: found.name)
 def test_every_card_names_its_licence(found) -> None:
     assert found.licence.name

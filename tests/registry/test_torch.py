@@ -124,7 +124,7 @@ def test_changing_the_runtime_opens_the_model_anew(bright, tmp_path, monkeypatch
     with Registry(("cpu",)) as registry:
         registry.run(bright, lambda model: model.enhance())
         monkeypatch.setattr(Store, "locate", lambda _, card: network)
-        as_onnx = replace(bright, runtime="onnx", open=AddOne)
+        as_onnx = replace(bright, runtime="onnx", torch=None, open=AddOne)
         assert registry.run(as_onnx, lambda model: model.add()).tolist() == [1] * 8
 
 

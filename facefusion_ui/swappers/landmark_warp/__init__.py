@@ -119,5 +119,6 @@ CARDS = (
         open=LandmarkWarp,
         template="region",
         needs_landmarks=True,
+        rank=1,
     ),
 )

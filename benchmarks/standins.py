@@ -19,6 +19,7 @@ from facefusion_ui.cards import TorchCode
 from facefusion_ui.enhancers import codeformer as codeformer_card
 from facefusion_ui.enhancers import gfpgan
 from facefusion_ui.media.files import write_whole
+from facefusion_ui.registry.half import write_half
 from facefusion_ui.registry.torch_network import write_onnx
 from facefusion_ui.upscalers import real_esrgan
 
@@ -151,16 +152,7 @@ def inswapper_128(path: Path) -> None:
 
 def inswapper_128_fp16(path: Path) -> None:
     """Write the swapper in half precision, with float32 inputs and outputs as the true file."""
-    from onnxruntime.transformers.float16 import convert_float_to_float16
-
-    model = convert_float_to_float16(onnx.load(standin("inswapper_128")), keep_io_types=True)
-    once = {tuple(node.output): node for node in model.graph.node}  # the converter repeats casts
-    nodes = list(once.values())
-    for number, node in enumerate(nodes):
-        node.name = f"node_{number}"
-    del model.graph.node[:]
-    model.graph.node.extend(nodes)
-    write_whole(path, [model.SerializeToString()])
+    write_half(standin("inswapper_128"), path)
 
 
 def w600k_r50(path: Path) -> None:

@@ -104,6 +104,7 @@ class ModelCard:
         source_template, source_size_px: how the source's picture is cut (swappers that take one).
         metric: how two embeddings are compared (recognisers only).
         scale: output size over input size (frame enhancers only).
+        precision: "half": the edition in half precision that the user had made is run.
         rank: the highest that is installed and fits is what `auto` takes; 0: never by itself.
     """
 
@@ -128,6 +129,7 @@ class ModelCard:
     source_size_px: int = 0
     metric: Literal["euclidean", "cosine"] = "cosine"
     scale: int = 1
+    precision: Literal["full", "half"] = "full"
     rank: int = 0
 
     @property

@@ -10,6 +10,7 @@ import pytest
 
 from facefusion_ui.arrays import Frame
 from facefusion_ui.registry.registry import Registry
+from tests.model_server import Server, serving
 
 
 def carried(package: str, path: str) -> Path:
@@ -57,3 +58,10 @@ def registry() -> Iterator[Registry]:
     """One registry for all tests, so that each model is opened once."""
     with Registry(("cpu",)) as opened:
         yield opened
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    """Serves model files, well and badly."""
+    with serving() as noted:
+        yield noted

@@ -21,6 +21,7 @@ VERBS = {
     "batch-run": "change many, named by patterns",
     "demo": "swap the sample faces, to see that all works",
     "plan": "tell what models a job will run, where, and what of the card's memory they will take",
+    "models": "list, fetch, check and remove the models that can be installed",
     "doctor": "tell what of this machine is used, and the cure for what does not work",
 }
 GROUPS: dict[Group, str] = {
@@ -89,7 +90,7 @@ def parse(words: list[str]) -> argparse.Namespace:
     if asked.beside:
         del given["report_path"]
     try:
-        if verb != "doctor":
+        if verb not in _BARE:
             given = _preset(asked, make_settings(given)) | given
         asked.settings = make_settings(given)
         for name, value in given.items():
@@ -156,12 +157,17 @@ def make_parser(verb: str) -> Parser:
     elif verb == "plan":
         own.add_argument("--json", action="store_true", help="tell it to a program, as JSON")
         hidden = ("output_path", "report_path")
-    elif verb == "doctor":
+    elif verb in _BARE:
+        if verb == "models":
+            own.add_argument("action", choices=list(ACTIONS), help=_ACTION_HELP)
+            own.add_argument("names", nargs="*", metavar="NAME", help="models")
+            own.add_argument("--accept-licence", action="store_true", help=_ACCEPT_HELP)
+            own.add_argument("--fp16", action="store_true", help=_FP16_HELP)
         own.add_argument("--json", action="store_true", help="tell it to a program, as JSON")
-        hidden = tuple(name for name in Settings.model_fields if name not in _DOCTORS)
+        hidden = tuple(name for name in Settings.model_fields if name not in _PLACES)
     else:
         hidden = ()
-    if verb != "doctor":
+    if verb not in _BARE:
         own.add_argument("--preset", metavar="NAME", default=AUTO, help=_preset_help())
     sections = {group: parser.add_argument_group(title) for group, title in GROUPS.items()}
     for name, field in Settings.model_fields.items():
@@ -176,9 +182,22 @@ _USAGE = {
     "batch-run": "-s PATTERN ... -t PATTERN ... -o PATTERN ",
     "demo": "",
     "plan": "-s SOURCE ... -t TARGET ",
+    "models": "ACTION [NAME ...] ",
     "doctor": "",
 }
-_DOCTORS = ("models_path", "unverified_models", "log_level")
+ACTIONS = {
+    "list": "all, with size, licence and state",
+    "show": "what is known of the named ones",
+    "download": "fetch the named ones and those they cannot do without",
+    "verify": "check the files of the named ones, or of all that are installed",
+    "remove": "delete the files of the named ones",
+    "convert": "make the ONNX edition of a .pth file ahead, or with --fp16 one in half precision",
+}
+_ACTION_HELP = "; ".join(f"{action}: {text}" for action, text in ACTIONS.items())
+_ACCEPT_HELP = "the licences that restrict the use of the models have been read and are accepted"
+_FP16_HELP = "with convert: in half precision, kept only if it paints the same"
+_BARE = ("models", "doctor")  # verbs that run no job
+_PLACES = ("models_path", "unverified_models", "log_level")
 _PORT_HELP = "port of the page (default: 7860, or the next one that is free)"
 _HOST_HELP = (
     "address the page is bound to (default: 127.0.0.1, this machine alone); with another one, "

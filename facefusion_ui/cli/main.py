@@ -172,6 +172,13 @@ def _run_plan(asked: argparse.Namespace, terminal: Terminal) -> int:
     return 0
 
 
+def _run_models(asked: argparse.Namespace, terminal: Terminal) -> int:
+    from facefusion_ui.cli import models
+
+    with _registry(asked.settings) as registry:
+        return models.run(asked, terminal, registry)
+
+
 def _run_doctor(asked: argparse.Namespace, terminal: Terminal) -> int:
     from facefusion_ui.processor.doctor import examine
 
@@ -192,6 +199,7 @@ _DO = {
     "batch-run": _run_batch,
     "demo": _run_demo,
     "plan": _run_plan,
+    "models": _run_models,
     "doctor": _run_doctor,
 }
 

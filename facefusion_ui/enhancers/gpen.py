@@ -42,13 +42,6 @@ def _card(
 
 CARDS = (
     _card(
-        256,
-        (75_792_988, "bad8bf0426873828df2dbf4e3b3d9ababba9da7965b8b72426569486f7ae5c25"),
-        "arcface_128",
-        "the smallest restorer: 76 MB",
-        (75_715_262, "aa5bd3ab238640a378c59e4a560f7a7150627944cf2129e6311ae4720e833271"),
-    ),
-    _card(
         512,
         (284_340_240, "d5f066b9068a8b74217f9712e28e875a6144629b108a6f7355acbdb3a2832c54"),
         "ffhq_512",
@@ -60,5 +53,12 @@ CARDS = (
         (285_203_703, "bcd31aa52110a2005efc96abbab4546d57e42482648f08715b552423d96b381b"),
         "ffhq_512",
         "for faces that fill a large picture",
+    ),
+    _card(
+        256,
+        (75_792_988, "bad8bf0426873828df2dbf4e3b3d9ababba9da7965b8b72426569486f7ae5c25"),
+        "arcface_128",
+        "the smallest restorer: 76 MB",
+        (75_715_262, "aa5bd3ab238640a378c59e4a560f7a7150627944cf2129e6311ae4720e833271"),
     ),
 )

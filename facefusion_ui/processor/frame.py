@@ -336,9 +336,7 @@ class Recipe:
         chosen = card(getattr(self._settings, f"{processor}_model"), processor)
         if chosen.torch and self._settings.face_enhancer_backend == "torch":
             return replace(chosen, runtime="torch")
-        if self._half and chosen.half and self._record.has(card(chosen.half, processor)):
-            return card(chosen.half, processor)
-        return chosen
+        return (self._record.half_of(chosen) if self._half else None) or chosen
 
 
 def boost_factor(settings: Settings, swapper: ModelCard) -> int:

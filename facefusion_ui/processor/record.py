@@ -4,6 +4,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,6 +17,7 @@ from facefusion_ui.errors import BrokenOutputError
 from facefusion_ui.notices import SteppedDown, SteppedUp, Warned
 from facefusion_ui.plans import Plan
 from facefusion_ui.processor.plan import Work, make_plan
+from facefusion_ui.registry.catalog import find_card
 from facefusion_ui.registry.ladder import Descent
 from facefusion_ui.registry.registry import Registry
 from facefusion_ui.report import ModelUsed, Report
@@ -97,9 +99,11 @@ class Record:
         with self.stage(card.task):
             return self._registry.run(card, call, self.descent, pixels=pixels)
 
-    def has(self, card: ModelCard) -> bool:
-        """Tell whether `card`'s weights are installed."""
-        return self._registry.has(card)
+    def half_of(self, card: ModelCard) -> ModelCard | None:
+        """Return `card`'s model in half precision, published or made here; None: there is none."""
+        if card.half and self._registry.has(known := find_card(card.half)):
+            return known
+        return replace(card, precision="half") if self._registry.has_half(card) else None
 
     def end_stage(self, card: ModelCard) -> None:
         """Close `card`'s model if, by the plan, it makes room for the next stage or is over."""

@@ -52,6 +52,18 @@ def choices(option: Option) -> list[str]:
     return [AUTO] * option.auto + list(cards_of(option.task))
 
 
+def find_card(name: str) -> ModelCard:
+    """Return the card of that name, of whatever task.
+
+    Raises:
+        ModelError: no model has that name.
+    """
+    known = find_cards()
+    if name not in known:
+        raise ModelError(f"{name!r} is not a model", hint=nearest(name, list(known)))
+    return known[name]
+
+
 def card(name: str, task: Task) -> ModelCard:
     """Return one card.
 

@@ -13,6 +13,7 @@ from facefusion_ui.registry.torch_network import write_onnx
 from facefusion_ui.registry.weights import sha256
 
 FOLDER = "converted"  # within the models folder
+HALF = "-fp16"  # how the name of an edition in half precision ends
 
 log = logging.getLogger(__name__)
 
@@ -29,9 +30,7 @@ def converted(path: Path, code: TorchCode, folder: Path) -> Path:
         ModelError: the file is not what `code` expects, or memory does not do.
         OutputError: the disk is full.
     """
-    found = path.stat()
-    digest = sha256(path, found.st_size, found.st_mtime_ns)
-    out = folder / FOLDER / f"{path.stem}-{digest[:16]}.onnx"
+    out = edition(path, folder)
     if out.is_file():
         return out
     log.info("%s is converted to ONNX, once; this takes up to a minute", path.name)
@@ -48,3 +47,16 @@ def converted(path: Path, code: TorchCode, folder: Path) -> Path:
                 hint="Free some memory (2.5 GB are needed), or use --face-enhancer-backend torch.",
             ) from error
     return out
+
+
+def edition(path: Path, folder: Path, ending: str = "") -> Path:
+    """Return where the file made of the weights at `path` lies, or would lie."""
+    found = path.stat()
+    digest = sha256(path, found.st_size, found.st_mtime_ns)
+    return folder / FOLDER / f"{path.stem}-{digest[:16]}{ending}.onnx"
+
+
+def editions(path: Path, folder: Path) -> list[Path]:
+    """Return all files that were made of the weights at `path`."""
+    name = edition(path, folder)
+    return sorted(name.parent.glob(f"{name.stem}*.onnx"))

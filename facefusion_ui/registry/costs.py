@@ -96,9 +96,10 @@ class Costs:
 
     def _key(self, card: ModelCard) -> str:
         digest = card.weights.sha256[:16] if card.weights else ""
-        return f"{card.name} {digest} on {self._device}"
+        return f"{card.name} {digest} {card.runtime} {card.precision} on {self._device}"
 
 
 def weights_bytes(card: ModelCard) -> int:
     """Return the size of `card`'s weights."""
-    return card.weights.size_bytes if card.weights else 0
+    size_bytes = card.weights.size_bytes if card.weights else 0
+    return size_bytes if card.precision == "full" else size_bytes // 2

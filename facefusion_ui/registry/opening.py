@@ -9,7 +9,7 @@ from typing import Any
 from facefusion_ui.cards import ModelCard, TorchCode
 from facefusion_ui.errors import DeviceError
 from facefusion_ui.registry.backends import OnnxNetwork
-from facefusion_ui.registry.conversion import converted
+from facefusion_ui.registry.conversion import HALF, converted, edition
 from facefusion_ui.registry.device import choose_provider
 from facefusion_ui.registry.torch_network import TorchNetwork
 from facefusion_ui.registry.virtual_card import HeldNetwork, VirtualCard
@@ -93,7 +93,9 @@ class Opener:
             return Opened(card, card.open(), on_card=False, bytes=0)
         path = self._paths.get((card.name, card.runtime)) or self._store.locate(card)
         self._paths[card.name, card.runtime] = path
-        if card.torch and card.runtime == "onnx":
+        if card.precision == "half":
+            path = edition(path, self._store.folder, HALF)
+        elif card.torch and card.runtime == "onnx":
             path = converted(path, card.torch, self._store.folder)
         size_bytes = path.stat().st_size
         if card.runtime == "file":

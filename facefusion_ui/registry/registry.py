@@ -17,6 +17,7 @@ import pynvml
 from facefusion_ui.cards import ModelCard, Task
 from facefusion_ui.errors import DeviceError, ModelError
 from facefusion_ui.notices import told_bytes
+from facefusion_ui.registry.conversion import HALF, edition
 from facefusion_ui.registry.costs import Costs
 from facefusion_ui.registry.ladder import ON_THE_CARD, Descent, LeftOut, Rung
 from facefusion_ui.registry.memory import DriverReading, Level, Memory
@@ -70,6 +71,7 @@ class Registry:
     """The only door to a model. One lock: models run one at a time.
 
     Attributes:
+        store: where the weights lie.
         costs: what models need on this device.
     """
 
@@ -92,8 +94,8 @@ class Registry:
             store: where the weights lie; the program's own folder if not given.
         """
         emulated = VirtualCard(emulate_bytes) if emulate_bytes else None
-        self._store = store or Store()
-        self._opener = Opener(execution_providers[0], device_id, emulated, threads, self._store)
+        self.store = store or Store()
+        self._opener = Opener(execution_providers[0], device_id, emulated, threads, self.store)
         reading = emulated or _reading(self._opener.provider, device_id)
         self.memory = Memory(reading)
         self.costs = Costs(reading.name if reading else self._opener.provider, costs_path)
@@ -155,9 +157,15 @@ class Registry:
     def has(self, card: ModelCard) -> bool:
         """Tell whether `card`'s weights are installed."""
         try:
-            return card.weights is None or self._store.locate(card).is_file()
+            return card.weights is None or self.store.locate(card).is_file()
         except ModelError:
             return False
+
+    def has_half(self, card: ModelCard) -> bool:
+        """Tell whether the user had an edition of `card` in half precision made."""
+        if card.weights is None or not self.has(card):
+            return False
+        return edition(self.store.locate(card), self.store.folder, HALF).is_file()
 
     def status(self) -> list[Resident]:
         """Return who is open, the last used first."""
@@ -375,7 +383,7 @@ class Registry:
         on_card = on_card and self.has_card
         opened = self._opened.get(card.name)
         moves = card.runtime in ON_THE_CARD and opened and opened.on_card != on_card
-        if opened and (moves or opened.card.runtime != card.runtime):
+        if opened and (moves or opened.card != card):
             self._close(card.name)
             opened = None
         if opened is None:

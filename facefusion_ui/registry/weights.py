@@ -49,17 +49,31 @@ class Store:
         Raises:
             ModelError: the package or the file is not there, or the file is another one.
         """
-        weights = _weights(card)
-        path = _carried(card, weights) if weights.package else self._lying(weights)
-        cure = REINSTALL if weights.package else self.by_hand(weights)
+        weights, path = _weights(card), self.find(card)
+        cure = f"Run: python app.py models download {card.name}. {self.by_hand(weights)}"
+        if weights.package:
+            cure = REINSTALL
         if not path.is_file():
             raise ModelError(f"{card.name}: {path} is missing", hint=cure)
-        wrong = _wrong(path, weights)
+        wrong = difference(path, weights)
         if wrong and card.name not in self.vouched:
             if not weights.package and not weights.sha256:
                 cure = f"If you trust where it comes from: --unverified-models {card.name}"
             raise ModelError(f"{card.name}: {path} {wrong}", hint=cure)
         return path
+
+    def find(self, card: ModelCard) -> Path:
+        """Return where `card`'s file lies, right or wrong, or where it would be put.
+
+        Raises:
+            ModelError: the package that carries it is not installed.
+        """
+        weights = _weights(card)
+        return _carried(card, weights) if weights.package else self._lying(weights)
+
+    def is_published(self, card: ModelCard) -> bool:
+        """Tell whether `card`'s file, which is there, is the one that its card states."""
+        return not difference(self.find(card), _weights(card))
 
     def has(self, card: ModelCard) -> bool:
         """Tell whether there is a file for `card`, right or wrong, or none is needed."""
@@ -67,18 +81,18 @@ class Store:
         return weights is None or bool(weights.package) or self._lying(weights).is_file()
 
     def by_hand(self, weights: Weights) -> str:
-        """Return how to get a file that is downloaded."""
+        """Return how to get a file without the program."""
         address = weights.urls[0] if weights.urls else "its publisher"
         if weights.archive:
-            return f"Download {address} and put {weights.path} out of it into {self.folder}."
-        return f"Download it from {address} and put it into {self.folder} as {weights.path}."
+            return f"By hand: put {weights.path} out of {address} into {self.folder}."
+        return f"By hand: put {address} into {self.folder} as {weights.path}."
 
     def _lying(self, weights: Weights) -> Path:
         """Return where the file is: under its own name, or under any that has its content."""
         path = self.folder / weights.path
         if not path.is_file() and weights.sha256:
             for other in self._others(weights):
-                if not _wrong(other, weights):
+                if not difference(other, weights):
                     return other
         return path
 
@@ -110,10 +124,10 @@ def _carried(card: ModelCard, weights: Weights) -> Path:
     return Path(spec.submodule_search_locations[0]) / weights.path
 
 
-def _wrong(path: Path, weights: Weights) -> str:
+def difference(path: Path, weights: Weights) -> str:
     """Return what is wrong with the file, to go on after its path; "": it is the published one."""
     found = path.stat()
-    looks = _looks_like(path)
+    looks = looks_like(path)
     editions = [(weights.size_bytes, weights.sha256), *weights.twins]
     sizes = {size for size, _ in editions if size}
     if sizes and found.st_size not in sizes:
@@ -133,8 +147,8 @@ def sha256(path: Path, size_bytes: int, mtime_ns: int) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _looks_like(path: Path) -> str:
-    """Tell what a wrong file is, where its first bytes show it."""
+def looks_like(path: Path) -> str:
+    """Return what a wrong file is, to go on with, where its first bytes show it; else ""."""
     with path.open("rb") as file:
         head = file.read(64).lstrip().lower()
     if head.startswith((b"<!doctype", b"<html")):

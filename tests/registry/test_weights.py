@@ -46,14 +46,15 @@ def test_a_missing_file_is_said_with_what_to_fetch_and_where_to_put_it(tmp_path)
     with pytest.raises(ModelError, match="is missing") as caught:
         Store(tmp_path).locate(card_with())
     assert caught.value.hint == (
-        f"Download it from {URL} and put it into {tmp_path} as model.onnx."
+        f"Run: python app.py models download tool. By hand: put {URL} into {tmp_path} "
+        "as model.onnx."
     )
 
 
 def test_a_file_that_comes_in_a_zip_is_said_so(tmp_path) -> None:
     with pytest.raises(ModelError) as caught:
         Store(tmp_path).locate(card_with(archive=Archive(1, "a")))
-    assert f"put model.onnx out of it into {tmp_path}" in caught.value.hint
+    assert f"put model.onnx out of {URL} into {tmp_path}" in caught.value.hint
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from facefusion_ui.bridges import bridged
 from facefusion_ui.cards import Licence, ModelCard, TorchCode, Weights
 from facefusion_ui.enhancers.gfpgan import SIZE_PX, Restorer
 
@@ -31,7 +32,8 @@ class Fidelity:
 
 def make() -> Any:
     """Return the package's network, without weights."""
-    from codeformer.basicsr.archs.codeformer_arch import CodeFormer
+    with bridged():
+        from codeformer.basicsr.archs.codeformer_arch import CodeFormer
 
     return CodeFormer(
         dim_embd=512,

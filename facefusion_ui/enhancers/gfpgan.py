@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from facefusion_ui.arrays import Crop
 from facefusion_ui.blobs import from_blob, to_blob
-from facefusion_ui.bridges import bridge_torchvision
+from facefusion_ui.bridges import bridged
 from facefusion_ui.cards import Licence, ModelCard, TorchCode, Weights
 from facefusion_ui.contracts import Network
 from facefusion_ui.faces import AlignedFace
@@ -44,8 +44,8 @@ class Restorer:
 
 def make() -> Any:
     """Return the package's network, without weights."""
-    bridge_torchvision()
-    from gfpgan.archs.gfpganv1_clean_arch import GFPGANv1Clean
+    with bridged():
+        from gfpgan.archs.gfpganv1_clean_arch import GFPGANv1Clean
 
     return GFPGANv1Clean(
         out_size=SIZE_PX,

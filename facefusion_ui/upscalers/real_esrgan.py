@@ -12,7 +12,7 @@ import numpy as np
 
 from facefusion_ui.arrays import Frame
 from facefusion_ui.blobs import from_blob, to_blob
-from facefusion_ui.bridges import bridge_torchvision
+from facefusion_ui.bridges import bridged
 from facefusion_ui.cards import Licence, ModelCard, TorchCode, Weights
 from facefusion_ui.contracts import Network
 
@@ -36,8 +36,8 @@ class RealEsrgan:
 
 def make_large(scale: int) -> Any:
     """Return the network of 23 blocks, without weights."""
-    bridge_torchvision()
-    from basicsr.archs.rrdbnet_arch import RRDBNet
+    with bridged():
+        from basicsr.archs.rrdbnet_arch import RRDBNet
 
     return RRDBNet(3, 3, num_feat=64, num_block=23, num_grow_ch=32, scale=scale)
 
@@ -49,12 +49,17 @@ def build_large(state: Mapping[str, Any], scale: int) -> Any:
     return network
 
 
-def build_small(state: Mapping[str, Any]) -> Any:
-    """Return the compact network with the weights of a .pth file."""
-    bridge_torchvision()
-    from basicsr.archs.srvgg_arch import SRVGGNetCompact
+def make_small() -> Any:
+    """Return the compact network, without weights."""
+    with bridged():
+        from basicsr.archs.srvgg_arch import SRVGGNetCompact
 
-    network = SRVGGNetCompact(3, 3, num_feat=64, num_conv=32, upscale=4, act_type="prelu")
+    return SRVGGNetCompact(3, 3, num_feat=64, num_conv=32, upscale=4, act_type="prelu")
+
+
+def build_small(state: Mapping[str, Any]) -> Any:
+    """Return that network with the weights of a .pth file."""
+    network = make_small()
     network.load_state_dict(state["params"])
     return network
 

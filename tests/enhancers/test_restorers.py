@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from benchmarks.standins import standin
+from facefusion_ui.bridges import bridged
 from facefusion_ui.enhancers import codeformer, gfpgan
 from facefusion_ui.enhancers.gfpgan import Restorer
 from facefusion_ui.errors import BrokenOutputError
@@ -53,7 +54,8 @@ class Aligned:
 
 def test_gfpgan_paints_what_the_package_paints(face, monkeypatch) -> None:
     restorers = both("gfpgan_1_4")
-    import gfpgan.utils
+    with bridged():
+        import gfpgan.utils
 
     monkeypatch.setattr(gfpgan.utils, "FaceRestoreHelper", Aligned)
     theirs = gfpgan.utils.GFPGANer(str(weights_of("gfpgan_1_4")), upscale=1, bg_upsampler=None)

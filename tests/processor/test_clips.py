@@ -198,7 +198,7 @@ def test_an_animation_keeps_its_frames_and_their_timing(
 
 
 def test_a_frame_that_repeats_is_not_worked_on_twice(registry, astronaut, hopper_path) -> None:
-    settings = make_settings({"source_paths": [hopper_path]})
+    settings = make_settings({"source_paths": [hopper_path], "face_swapper_model": "landmark_warp"})
     record = Record(settings, registry)
     recipe = Recipe(settings, record)
     reading = read_source(settings, recipe.swapper, recipe.analyser, record)

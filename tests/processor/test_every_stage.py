@@ -24,6 +24,7 @@ from tests.networks import MB, make_network
 
 FRAMES = 12
 SIDES_WH = (320, 256)
+PROCESSORS = ("face_swapper", "face_enhancer", "frame_enhancer")
 TWO_FRAMES_GIB = 2.5 * 3 * 4 * SIDES_WH[0] * SIDES_WH[1] / 2**30
 TASKS = (
     "face_detector",
@@ -47,7 +48,7 @@ class Model:
         return int(out[-1])
 
     def detect(self, frame: Frame, *, size_px: int, score: float) -> list[Face]:
-        one = self.one((size_px / 640) ** 2)
+        one = self.one((size_px / max(frame.shape[:2])) ** 2)
         points = np.float32([[150, 110], [180, 110], [165, 125], [155, 140], [175, 140]])
         return [Face(np.float32([140, 90, 190, 160]) * one, points, 0.9)]
 
@@ -124,7 +125,8 @@ def job(tmp_path, monkeypatch, clip, hopper_path, weights):
                 "source_paths": [hopper_path],
                 "target_path": clip,
                 "output_path": tmp_path / "out.mp4",
-                "processors": ["face_swapper", "face_enhancer", "frame_enhancer"],
+                "processors": PROCESSORS,
+                **{f"{processor}_model": "given" for processor in PROCESSORS},
                 "face_selector_mode": "reference",
                 "emulate_hog": hog,
                 "system_memory_limit": TWO_FRAMES_GIB,

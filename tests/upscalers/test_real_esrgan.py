@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from benchmarks.standins import standin
-from facefusion_ui.bridges import bridge_torchvision
 from facefusion_ui.registry.backends import OnnxNetwork
 from facefusion_ui.registry.catalog import card
 from facefusion_ui.registry.registry import Registry
@@ -45,11 +44,8 @@ def test_odd_sides_are_kept(astronaut) -> None:
 @pytest.fixture
 def small(tmp_path):
     """The compact network with random weights, as a .pth file, and its card."""
-    bridge_torchvision()
-    from basicsr.archs.srvgg_arch import SRVGGNetCompact
-
     torch.manual_seed(0)
-    network = SRVGGNetCompact(3, 3, num_feat=64, num_conv=32, upscale=4, act_type="prelu")
+    network = real_esrgan.make_small()
     found = card("real_esrgan_general_x4", "frame_enhancer")
     torch.save({"params": network.state_dict()}, tmp_path / found.weights.path)
     return network, found

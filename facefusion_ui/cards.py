@@ -53,6 +53,7 @@ class Weights:
         urls: where it is downloaded from, the first that answers.
         archive: the zip at the URLs that holds it under its own name; None: the file itself.
         twins: (size_bytes, sha256) of other publishers' editions that do as well.
+        own: the user's own file, of which nothing is known beforehand.
     """
 
     path: str
@@ -62,6 +63,7 @@ class Weights:
     urls: tuple[str, ...] = ()
     archive: Archive | None = None
     twins: tuple[tuple[int, str], ...] = ()
+    own: bool = False
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ VOCABULARY = {
     "blobs",
     "bridges",
     "sessions",
+    "own",
     "faces",
     "cards",
     "contracts",

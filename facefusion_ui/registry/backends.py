@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from facefusion_ui.errors import DeviceError, ModelError
 from facefusion_ui.registry.device import ORT_NAMES
-from facefusion_ui.registry.graphs import last_initializer, read_graph
+from facefusion_ui.registry.graphs import check_feeds, last_initializer, read_graph
 from facefusion_ui.settings import ExecutionProvider
 
 LOG_FATAL = 4  # the runtime's own lines say nothing the raised errors do not
@@ -184,5 +184,6 @@ class OnnxNetwork:
         return last_initializer(self._path)
 
     def __call__(self, feeds: Mapping[str, NDArray[np.generic]]) -> list[NDArray[np.float32]]:
+        check_feeds(self._path, self.input_shapes, feeds)
         how = self._shrinking if self.shrinks else None
         return [np.array(output) for output in self._session.run(None, dict(feeds), how)]

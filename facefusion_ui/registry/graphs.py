@@ -1,7 +1,7 @@
 """Reading an ONNX file: whole, to change it before it is opened, or one array of it."""
 
 import mmap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,6 +31,33 @@ def read_graph(path: Path, *, frees_shape: bool) -> "ModelProto":
     return model
 
 
+def check_feeds(
+    path: Path,
+    shapes: Mapping[str, tuple[int | str | None, ...]],
+    feeds: Mapping[str, NDArray[np.generic]],
+) -> None:
+    """Raise ModelError if the network at `path` takes other inputs than it is about to be fed."""
+    fits = feeds.keys() == shapes.keys() and all(
+        len(feed.shape) == len(shapes[name])
+        and all(
+            not isinstance(side, int) or side < 1 or side == got
+            for side, got in zip(shapes[name], feed.shape, strict=True)
+        )
+        for name, feed in feeds.items()
+    )
+    if not fits:
+        takes = ", ".join(f"{name} {_sides(shape)}" for name, shape in shapes.items())
+        fed = ", ".join(f"{name} {_sides(feed.shape)}" for name, feed in feeds.items())
+        raise ModelError(
+            f"{path.name} is not what its card says: it takes {takes}; its card says {fed}",
+            hint="It may be another model under this name. Download it again.",
+        )
+
+
+def _sides(shape: Sequence[int | str | None]) -> str:
+    return "x".join(str(side) if isinstance(side, int) and side > 0 else "?" for side in shape)
+
+
 GRAPH, INITIALIZER = 7, 5  # field numbers of onnx.proto: of a model, of a graph
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5  # protobuf's wire types
 
@@ -39,7 +66,7 @@ def last_initializer(path: Path) -> NDArray[np.generic]:
     """Return the last array stored in the graph at `path`; nothing else of the file is read.
 
     Raises:
-        ModelError: the graph stores none.
+        ModelError: the graph stores none, or says that it lies outside the model's folder.
     """
     import onnx
     from onnx import numpy_helper
@@ -52,7 +79,12 @@ def last_initializer(path: Path) -> NDArray[np.generic]:
         if last is None:
             raise ModelError(f"{path.name} stores no arrays", hint="Download the model again.")
         tensor = onnx.TensorProto.FromString(data[slice(*last)])
-    return np.array(numpy_helper.to_array(tensor, base_dir=str(path.parent)))
+    try:
+        return np.array(numpy_helper.to_array(tensor, base_dir=str(path.parent)))
+    except (onnx.checker.ValidationError, OSError) as error:
+        raise ModelError(
+            f"{path.name} cannot be read: {error}", hint="Download the model again."
+        ) from error
 
 
 def _fields(data: mmap.mmap, start: int, end: int, wanted: int) -> Iterator[tuple[int, int]]:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from facefusion_ui.contracts import Network
 from facefusion_ui.registry.backends import load_runtime
-from facefusion_ui.registry.graphs import last_initializer, read_graph
+from facefusion_ui.registry.graphs import check_feeds, last_initializer, read_graph
 from facefusion_ui.registry.oom import is_oom
 
 if TYPE_CHECKING:
@@ -242,6 +242,7 @@ class CardNetwork:
         return last_initializer(self._path)
 
     def __call__(self, feeds: Mapping[str, NDArray[np.generic]]) -> list[NDArray[np.float32]]:
+        check_feeds(self._path, self.input_shapes, feeds)
         outputs = [np.array(output) for output in self._session.run(None, dict(feeds))]
         self._card.note()
         self._card.trim()

@@ -50,9 +50,11 @@ class Store:
             ModelError: the package or the file is not there, or the file is another one.
         """
         weights, path = _weights(card), self.find(card)
-        cure = f"Run: python app.py models download {card.name}. {self.by_hand(weights)}"
+        cure = self.by_hand(weights)
         if weights.package:
             cure = REINSTALL
+        elif weights.urls:
+            cure = f"Run: python app.py models download {card.name}. {cure}"
         if not path.is_file():
             raise ModelError(f"{card.name}: {path} is missing", hint=cure)
         wrong = difference(path, weights)
@@ -82,6 +84,8 @@ class Store:
 
     def by_hand(self, weights: Weights) -> str:
         """Return how to get a file without the program."""
+        if weights.own:
+            return f"Put {weights.path} into {self.folder}."
         address = weights.urls[0] if weights.urls else "its publisher"
         if weights.archive:
             return f"By hand: put {weights.path} out of {address} into {self.folder}."
@@ -126,8 +130,10 @@ def _carried(card: ModelCard, weights: Weights) -> Path:
 
 def difference(path: Path, weights: Weights) -> str:
     """Return what is wrong with the file, to go on after its path; "": it is the published one."""
-    found = path.stat()
     looks = looks_like(path)
+    if weights.own:
+        return f"is no model{looks}" if looks else ""
+    found = path.stat()
     editions = [(weights.size_bytes, weights.sha256), *weights.twins]
     sizes = {size for size, _ in editions if size}
     if sizes and found.st_size not in sizes:

@@ -165,7 +165,7 @@ def _models(store: Store) -> Iterator[Finding]:
         else:
             yield Finding(card.name, "ok", f"{card.licence.name}; {where}")
     if absent:
-        yield Finding("models", "note", f"{absent} more can be had: see models/README.md")
+        yield Finding("models", "note", f"{absent} more can be had: python app.py models list")
 
 
 def _one_node() -> bytes:

@@ -98,6 +98,15 @@ class Recipe:
         models = [stage.model for stage in self._stages if stage.model]
         return [Work(model, network_pixels(model, self._settings, size_wh)) for model in models]
 
+    def models(self) -> list[ModelCard]:
+        """Return the models of the job, those that only describe the source included."""
+        found = [stage.model for stage in self._stages if stage.model]
+        if self.swapper and self.swapper.recognizer:
+            found.append(card(self.swapper.recognizer, "face_recognizer"))
+        if self.swapper and self.swapper.converter:
+            found.append(card(self.swapper.converter, "identity_converter"))
+        return found
+
     def take(self, frames: Iterable[Frame], pack: FrameFormat = "bmp") -> Chunk:
         """Take the next frames of the clip in hand.
 

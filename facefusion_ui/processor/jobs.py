@@ -82,7 +82,7 @@ def prepare(settings: Settings, registry: Registry) -> Job:
     """Look at the target and choose the models; nothing is run yet.
 
     Raises:
-        FaceFusionError: the settings or the target will not do.
+        FaceFusionError: the settings or the target will not do, or a model is not installed.
     """
     if settings.target_path is None:
         raise SettingsError("There is no target", hint="Give a photo or video: --target-path.")
@@ -96,7 +96,11 @@ def prepare(settings: Settings, registry: Registry) -> Job:
     half = settings.execution_precision == "half"
     if settings.execution_precision == "auto" and registry.runs_half_well:
         half = with_precision(half=False).plan().order == "stage"  # they do not fit together
-    return with_precision(half=half)
+    job = with_precision(half=half)
+    for model in job.recipe.models():
+        if model.weights:
+            registry.store.locate(model)
+    return job
 
 
 def _output_path(settings: Settings, info: MediaInfo) -> Path:

@@ -17,9 +17,8 @@ FILES = {
     "inswapper_128.onnx": "inswapper_128",
     "w600k_r50.onnx": "w600k_r50",
     "GFPGANv1.4.pth": "gfpgan_1_4",
-    "det_10g.onnx": "det_10g",
 }
-NAMES = ("inswapper_128", "arcface", "gfpgan_1.4", "scrfd")
+NAMES = ("inswapper_128", "arcface", "gfpgan_1.4")
 
 
 @pytest.fixture(scope="module")
@@ -31,15 +30,14 @@ def models(tmp_path_factory) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("backend", ["onnx", "torch"])
 def test_files_in_the_models_folder_are_used_by_name(
-    models, tmp_path, hopper_path, astronaut_path, astronaut, backend
+    models, tmp_path, hopper_path, astronaut_path, astronaut
 ) -> None:
     out, told = tmp_path / "out.png", tmp_path / "report.json"
     words = [
         "headless-run", "-s", hopper_path, "-t", astronaut_path, "-o", out, "--report", told,
         "--processors", "face_swapper", "face_enhancer", "--face-swapper-model", "inswapper_128",
-        "--face-enhancer-model", "gfpgan_1.4", "--face-enhancer-backend", backend,
+        "--face-enhancer-model", "gfpgan_1.4",
         "--models-path", models, "--unverified-models", *NAMES,
     ]  # fmt: skip
     assert main([str(word) for word in words]) == 0

@@ -5,8 +5,9 @@ from typing import Any
 import gradio as gr
 from gradio.components import Component
 
-from facefusion_ui.registry.catalog import choices
-from facefusion_ui.settings import Settings, Values, option, values_of
+from facefusion_ui.registry.catalog import cards_of, choices
+from facefusion_ui.registry.weights import Store
+from facefusion_ui.settings import Option, Settings, Values, option, values_of
 from facefusion_ui.ui import texts
 
 
@@ -23,8 +24,8 @@ def shown_fields(*, basic: bool) -> list[str]:
     return names
 
 
-def make_control(name: str, default: Any) -> Component:
-    """Make the control of one field, set to `default`."""
+def make_control(name: str, default: Any, store: Store) -> Component:
+    """Make the control of one field, set to `default`; models that `store` lacks are marked."""
     field = Settings.model_fields[name]
     takes, asks = values_of(field), option(field)
     common: dict[str, Any] = {
@@ -32,7 +33,7 @@ def make_control(name: str, default: Any) -> Component:
         "info": texts.sentence(field.description or ""),
         "elem_id": name,
     }
-    known: list[Any] = choices(asks) if asks.task else list(takes.choices)
+    known: list[Any] = _models(asks, store) if asks.task else list(takes.choices)
     if known:
         return _choice(known, takes, default, common)
     if takes.count != 1:
@@ -47,6 +48,16 @@ def make_control(name: str, default: Any) -> Component:
         )
     step = 1 if takes.kind is int else 0.05
     return gr.Slider(takes.low, takes.high, value=default, step=step, **common)
+
+
+def _models(asks: Option, store: Store) -> list[tuple[str, str]]:
+    """Return what a model's dropdown shows for each name, those at hand first."""
+    assert asks.task
+    cards = cards_of(asks.task)
+    absent = [name for name in choices(asks) if name in cards and not store.has(cards[name])]
+    at_hand = [name for name in choices(asks) if name not in absent]
+    marked = [(texts.NOT_INSTALLED.format(name), name) for name in absent]
+    return [(name, name) for name in at_hand] + marked
 
 
 def shown_value(name: str, value: Any) -> Any:

@@ -30,7 +30,7 @@ def build_page(desk: Desk) -> gr.Blocks:
 
     def add(names: list[str]) -> None:
         for name in names:
-            controls[name] = make_control(name, getattr(desk.defaults, name))
+            controls[name] = make_control(name, getattr(desk.defaults, name), desk.registry.store)
 
     page: gr.Blocks = gr.Blocks(
         title=texts.TITLE, analytics_enabled=False, delete_cache=(3600, KEPT_S), fill_width=True

@@ -30,6 +30,7 @@ FAULT_HINT = "Your files and options are kept. The terminal shows where it happe
 PRESET = "Set up for"
 PRESET_HELP = "Options that go together for a card of that size. You can change each of them."
 MACHINE = "This machine"
+NOT_INSTALLED = "{} (not installed)"
 FREE_NOW = "Free the memory now"
 FREED = "All models are closed."
 NOT_FREED = "A job is running; its models stay open."

@@ -82,4 +82,24 @@ CARDS = (
             ),
         ),
     ),
+    ModelCard(
+        name="arcface_mobile",
+        task="face_recognizer",
+        summary="a network a tenth as large, less sure; in buffalo_sc, 15 MiB",
+        licence=LICENCE,
+        open=Arcface,
+        runtime="onnx",
+        template="arcface_112_v2",
+        size_px=SIZE_PX,
+        bytes_per_pixel=586.4,  # an estimate: at most that of arcface
+        weights=Weights(
+            path="w600k_mbf.onnx",
+            size_bytes=13_616_099,
+            sha256="9cc6e4a75f0e2bf0b1aed94578f144d15175f357bdc05e815e5c4a02b319eb4f",
+            urls=(PACKS + "buffalo_sc.zip",),
+            archive=Archive(
+                14_969_382, "57d31b56b6ffa911c8a73cfc1707c73cab76efe7f13b675a05223bf42de47c72"
+            ),
+        ),
+    ),
 )

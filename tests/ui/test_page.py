@@ -34,6 +34,7 @@ def until(condition) -> None:
 def test_the_first_click_swaps_the_sample_pair(page: Page, served: Served) -> None:
     page.click("#swap")
     expect(page.locator("#status")).to_contain_text("1 face swapped", timeout=DONE_MS)
+    expect(page.locator("#pair img")).to_have_count(2)
     before, after = page.locator("#pair img").all()
     for image in (before, after):
         assert image.evaluate("image => image.decode().then(() => image.naturalWidth)") == 512

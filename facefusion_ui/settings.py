@@ -45,6 +45,7 @@ ExecutionProvider = Literal["auto", "cpu", "cuda", "coreml"]
 MemoryStrategy = Literal["strict", "moderate", "tolerant"]
 Precision = Literal["auto", "full", "half"]
 FrameFormat = Literal["bmp", "png", "jpg"]
+FrameRange = Annotated[str, Field(pattern=r"^\d+-\d+$")]
 LogLevel = Literal["error", "warn", "info", "debug"]
 
 
@@ -124,6 +125,11 @@ class Settings(BaseModel):
         ge=1,
         description="every how many frames of a clip the enhancers work; above 1 is faster and may "
         "flicker",
+    )
+    enhance_ranges: Annotated[tuple[FrameRange, ...], Option("swapping")] = Field(
+        (),
+        description="frames of a clip in which the enhancers work, counted from 0, such as 40-80; "
+        "all if none is given",
     )
     frame_enhancer_model: Annotated[str, Option("swapping", task="frame_enhancer", auto=True)] = (
         Field(AUTO, description="the model that enhances the whole frame")
@@ -333,6 +339,8 @@ def values_of(field: FieldInfo) -> Values:
         items = get_args(annotation)
         count = None if items[-1] is Ellipsis else len(items)
         annotation = items[0]
+    if get_origin(annotation) is Annotated:
+        annotation = get_args(annotation)[0]
     choices = get_args(annotation) if get_origin(annotation) is Literal else ()
     bounds = {
         name: float(getattr(item, name))

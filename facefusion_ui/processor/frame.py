@@ -279,7 +279,7 @@ class Recipe:
             return paste(frame, swapped.crop, mask, target.to_crop)
 
     def _enhance(self, index: int, frame: Frame, faces: list[Face]) -> tuple[Frame, list[Face]]:
-        if self._enhancer and index % self._settings.enhance_every == 0:
+        if self._enhancer and self._is_enhanced(index):
             for face in faces:
                 frame = self._enhance_one(frame, face, self._enhancer)
         return frame, faces
@@ -302,7 +302,7 @@ class Recipe:
         assert upscaler
         size_wh = (frame.shape[1] * upscaler.scale, frame.shape[0] * upscaler.scale)
         plain = np.asarray(cv2.resize(frame, size_wh, interpolation=cv2.INTER_CUBIC), np.uint8)
-        if index % self._settings.enhance_every:
+        if not self._is_enhanced(index):
             return plain, faces
         descent = self._record.descent
         try:
@@ -320,6 +320,13 @@ class Recipe:
             return plain, faces
         share = self._settings.frame_enhancer_blend / 100
         return np.asarray(cv2.addWeighted(large, share, plain, 1 - share, 0), np.uint8), faces
+
+    def _is_enhanced(self, index: int) -> bool:
+        """Tell whether the enhancers work on that frame of the output."""
+        ranges = [map(int, marked.split("-")) for marked in self._settings.enhance_ranges]
+        number = index + (self._settings.trim_frame_start or 0)
+        marked = not ranges or any(first <= number <= last for first, last in ranges)
+        return marked and index % self._settings.enhance_every == 0
 
     def _cut(self, frame: Frame, face: Face, model: ModelCard, factor: int = 1) -> AlignedFace:
         size_px = model.size_px * factor

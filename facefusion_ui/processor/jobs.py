@@ -64,6 +64,10 @@ def run_job(settings: Settings, registry: Registry) -> Generator[Event, None, No
     settings, record, recipe = job.settings, job.record, job.recipe
     output_path = _output_path(settings, job.info)
     job.plan()
+    for model in recipe.models():
+        if registry.converts(model):
+            told = f"{model.name} is converted to ONNX first, once: this takes up to a minute."
+            yield from record.warn(Warned(told, hint="The next job begins at once."))
     if recipe.swapper:
         recipe.source = yield from read_source(settings, recipe.swapper, recipe.analyser, record)
     run = _run_photo if job.info.kind == "image" else _run_clip

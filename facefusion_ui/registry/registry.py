@@ -167,6 +167,12 @@ class Registry:
             return False
         return edition(self.store.locate(card), self.store.folder, HALF).is_file()
 
+    def converts(self, card: ModelCard) -> bool:
+        """Tell whether `card`'s weights must be converted before they can be used."""
+        if not card.torch or card.runtime != "onnx" or card.precision == "half":
+            return False
+        return not edition(self.store.locate(card), self.store.folder).is_file()
+
     def status(self) -> list[Resident]:
         """Return who is open, the last used first."""
         now_s = time.monotonic()

@@ -337,10 +337,11 @@ def _result(view: View, settings: Settings, done: Done, frame: Frame | None) -> 
     said = f"Done in {texts.clock(report.total_seconds)}: {faces} swapped"
     if report.frames > 1:
         said += f" in {report.frames} frames, {report.frames / report.total_seconds:.1f} fps"
+    chosen = "".join(f" {why}." for why in report.plan.choices) if report.plan else ""
     made = " and ".join(m.name for m in report.models if m.task in get_args(Processor))
     view = replace(
         view,
-        status=status_html(f"{said} with {made}, on {report.device}."),
+        status=status_html(f"{said} with {made}, on {report.device}.{chosen}"),
         live=None,
         files=(str(path), str(settings.report_path)),
         running=False,

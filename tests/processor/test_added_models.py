@@ -9,7 +9,7 @@ import pytest
 
 from facefusion_ui import enhancers, swappers, upscalers
 from facefusion_ui.errors import SettingsError
-from facefusion_ui.events import Done
+from facefusion_ui.events import Done, FrameReady
 from facefusion_ui.processor.frame import Recipe
 from facefusion_ui.processor.jobs import run_job
 from facefusion_ui.processor.record import Record
@@ -18,6 +18,7 @@ from facefusion_ui.registry.catalog import card
 from facefusion_ui.settings import make_settings
 from facefusion_ui.steps.align import align
 from tests.conftest import carried, load
+from tests.face_clip import make_face_clip
 
 HEAD = '''
 """A model somebody adds."""
@@ -364,3 +365,33 @@ def test_the_weight_moves_the_identity_between_target_and_source(
         assert np.allclose(
             seen["take_converted", weight], 2 * seen["take_plain", weight], atol=1e-5
         )
+
+
+def test_enhancers_work_on_the_marked_frames_and_every_so_many(
+    added, registry, tmp_path, hopper_path
+) -> None:
+    clip = make_face_clip(tmp_path / "clip.mp4", frames=8)
+    white = {}
+    for name, how in (
+        ("all", {}),
+        ("every", {"enhance_every": 3}),
+        ("marked", {"enhance_ranges": ["1-2", "6-9"]}),
+        ("trimmed", {"enhance_ranges": ["5-5"], "trim_frame_start": 4}),
+    ):
+        made = make_settings(
+            {
+                "source_paths": [hopper_path],
+                "target_path": clip,
+                "output_path": tmp_path / f"{name}.mp4",
+                "processors": ["face_enhancer"],
+                "face_enhancer_model": "bright_64",
+                "face_enhancer_blend": 100,
+                **how,
+            }
+        )
+        frames = [e.frame for e in run_job(made, registry) if isinstance(e, FrameReady)]
+        white[name] = [int((frame == 255).all(axis=-1).sum() > 500) for frame in frames]
+    assert white["all"] == [1] * 8
+    assert white["every"] == [1, 0, 0, 1, 0, 0, 1, 0]
+    assert white["marked"] == [0, 1, 1, 0, 0, 0, 1, 1]
+    assert white["trimmed"] == [0, 1, 0, 0]

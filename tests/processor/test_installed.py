@@ -45,6 +45,7 @@ def test_files_in_the_models_folder_are_used_by_name(
     used = {model.name: model for model in report.models}
     assert {"inswapper_128", "arcface", "gfpgan_1.4"} <= set(used)
     assert not used["inswapper_128"].commercial_use
+    assert "gfpgan_1.4 is converted to ONNX first" in report.warnings[0].message
     changed = (load(out) != astronaut).any(axis=-1)
     ys, xs = np.nonzero(changed)
     assert changed[118, 226]  # the nose

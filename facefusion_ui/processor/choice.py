@@ -1,11 +1,15 @@
-"""What `auto` stands for: the best model that is installed and fits the card's memory."""
+"""Which models a job runs, and how; `auto` is the best that is installed and fits the card."""
+
+from dataclasses import replace
+from typing import get_args
 
 from facefusion_ui.cards import ModelCard
-from facefusion_ui.errors import ModelError
+from facefusion_ui.errors import ModelError, SettingsError
 from facefusion_ui.notices import told_bytes
+from facefusion_ui.processor.record import Record
 from facefusion_ui.registry.catalog import card, cards_of
 from facefusion_ui.registry.registry import Registry
-from facefusion_ui.settings import AUTO, Processor, Settings
+from facefusion_ui.settings import AUTO, PixelBoost, Processor, Settings
 
 
 def settle(settings: Settings, registry: Registry) -> tuple[Settings, tuple[str, ...]]:
@@ -20,6 +24,43 @@ def settle(settings: Settings, registry: Registry) -> tuple[Settings, tuple[str,
             chosen[f"{processor}_model"], why = _best(processor, registry)
             told.append(f"{chosen[f'{processor}_model']}: {why}")
     return settings.model_copy(update=chosen), tuple(told)
+
+
+def chosen_card(
+    processor: Processor, settings: Settings, record: Record, *, half: bool
+) -> ModelCard | None:
+    """Return the model of a processor as it is to be run; None: it is not asked for.
+
+    Args:
+        half: in half precision, if there is such an edition.
+    """
+    if processor not in settings.processors:
+        return None
+    chosen = card(getattr(settings, f"{processor}_model"), processor)
+    if chosen.torch and settings.face_enhancer_backend == "torch":
+        return replace(chosen, runtime="torch")
+    return (record.half_of(chosen) if half else None) or chosen
+
+
+def boost_factor(settings: Settings, swapper: ModelCard) -> int:
+    """Return how many times `face_swapper_pixel_boost` is `swapper`'s own size.
+
+    Raises:
+        SettingsError: the network cannot be run at that size.
+    """
+    if settings.face_swapper_pixel_boost is None:
+        return 1
+    side = int(settings.face_swapper_pixel_boost.partition("x")[0])
+    own = swapper.size_px
+    if own and side % own == 0:
+        return side // own
+    fitting = [size for size in get_args(PixelBoost) if own and int(size.split("x")[0]) % own == 0]
+    raise SettingsError(
+        f"{swapper.name} cannot swap at {settings.face_swapper_pixel_boost}",
+        hint=f"It can at: {', '.join(fitting)}."
+        if fitting
+        else "It works at the frame's own scale; leave --face-swapper-pixel-boost out.",
+    )
 
 
 def _best(processor: Processor, registry: Registry) -> tuple[str, str]:

@@ -4,59 +4,33 @@ The stages are passed by a chunk of frames at a time; a chunk of one is the usua
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
-from typing import Any, get_args
+from dataclasses import replace
+from typing import Any
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
 
 from facefusion_ui.arrays import Crop, Frame, Mask
 from facefusion_ui.cards import ModelCard
-from facefusion_ui.errors import BrokenOutputError, SettingsError
-from facefusion_ui.faces import AlignedFace, Cover, Face, Source, SwappedFace
+from facefusion_ui.errors import BrokenOutputError
+from facefusion_ui.faces import Cover, Face, Source, SwappedFace
 from facefusion_ui.processor.analyser import Analyser
+from facefusion_ui.processor.choice import boost_factor, chosen_card
+from facefusion_ui.processor.chunks import Chunk, Shot, Stage, packed, unpacked
+from facefusion_ui.processor.cutting import change_mask, cut
 from facefusion_ui.processor.plan import Work, network_pixels
 from facefusion_ui.processor.record import Record
 from facefusion_ui.processor.source import blended
 from facefusion_ui.registry.catalog import card
 from facefusion_ui.registry.ladder import LeftOut
-from facefusion_ui.settings import FrameFormat, PixelBoost, Processor, Settings
-from facefusion_ui.steps.align import align, paste
+from facefusion_ui.settings import FrameFormat, Settings
+from facefusion_ui.steps.align import paste
 from facefusion_ui.steps.boost import boosted
-from facefusion_ui.steps.mask import area_mask, box_mask, cover_mask
+from facefusion_ui.steps.mask import cover_mask
 from facefusion_ui.steps.tile import in_tiles
 from facefusion_ui.steps.track import Steadier
 
 WEIGHTS, KEPT = (0.0, 1.0), (0.35, -0.35)  # share of the target's identity by the swapper's weight
-JPEG_QUALITY = 95  # of frames that wait for the next stage
-
-
-@dataclass
-class Shot:
-    """A frame on its way: `kept` is the picture, packed while it waits."""
-
-    index: int
-    kept: NDArray[np.uint8]
-    faces: list[Face]
-
-
-@dataclass
-class Chunk:
-    """Frames in hand. `repeats`: which of them are the frame before; `last`: the last one given."""
-
-    pack: FrameFormat
-    shots: list[Shot] = field(default_factory=list)
-    repeats: list[bool] = field(default_factory=list)
-    last: Frame | None = None
-
-
-@dataclass(frozen=True)
-class Stage:
-    """A step that every frame passes: `model` is what it runs, if any."""
-
-    model: ModelCard | None
-    step: Callable[[int, Frame, list[Face]], tuple[Frame, list[Face]]]
 
 
 class Recipe:
@@ -69,7 +43,6 @@ class Recipe:
 
     def __init__(self, settings: Settings, record: Record, *, half: bool = False) -> None:
         """Choose the models; `half` takes them in half precision where there are such."""
-        self._half = half
         self._settings = settings
         self._record = record
         self.analyser = Analyser(settings, record)
@@ -77,10 +50,10 @@ class Recipe:
         self.reference: Face | None = None
         self._steadier = Steadier()
         self._last: tuple[Frame, Frame, int] | None = None  # in, out, faces: for frames that repeat
-        self.swapper = self._card_of("face_swapper")
+        self.swapper = chosen_card("face_swapper", settings, record, half=half)
         self._factor = boost_factor(settings, self.swapper) if self.swapper else 1
-        self._enhancer = self._card_of("face_enhancer")
-        self._upscaler = self._card_of("frame_enhancer")
+        self._enhancer = chosen_card("face_enhancer", settings, record, half=half)
+        self._upscaler = chosen_card("frame_enhancer", settings, record, half=half)
         self._stages = self._make_stages()
 
     @property
@@ -200,12 +173,12 @@ class Recipe:
 
     def _cover(self, masker: ModelCard, mask: Callable[[Any, Crop], Mask]) -> Stage:
         def cover(frame: Frame, face: Face) -> Face:
-            cut = self._cut(frame, face, masker)
-            seen = self._record.run(masker, lambda model: mask(model, cut.crop))
+            target = cut(frame, face, masker, self._settings)
+            seen = self._record.run(masker, lambda model: mask(model, target.crop))
             if face.cover:
                 size_wh = (seen.shape[1], seen.shape[0])
-                seen = np.minimum(seen, cover_mask(face.cover, size_wh, cut.to_crop))
-            return replace(face, cover=Cover(np.rint(seen * 255).astype(np.uint8), cut.to_crop))
+                seen = np.minimum(seen, cover_mask(face.cover, size_wh, target.to_crop))
+            return replace(face, cover=Cover(np.rint(seen * 255).astype(np.uint8), target.to_crop))
 
         return Stage(masker, _on_each(cover))
 
@@ -261,7 +234,7 @@ class Recipe:
 
     def _swap_one(self, frame: Frame, face: Face, source: Source, swapper: ModelCard) -> Frame:
         factor = self._factor
-        target = self._cut(frame, face, swapper, factor)
+        target = cut(frame, face, swapper, self._settings, factor)
         if face.identity is not None:
             source = replace(source, embedding=face.identity)
         try:
@@ -273,7 +246,7 @@ class Recipe:
             self._record.broken(swapper, error, "the face stays as it was")
             return frame
         with self._record.stage("paste"):
-            mask = self._mask(target, face)
+            mask = change_mask(target, face, self._settings)
             if swapped.mask is not None:
                 mask = np.minimum(mask, swapped.mask)
             return paste(frame, swapped.crop, mask, target.to_crop)
@@ -285,7 +258,8 @@ class Recipe:
         return frame, faces
 
     def _enhance_one(self, frame: Frame, face: Face, enhancer: ModelCard) -> Frame:
-        target, weight = self._cut(frame, face, enhancer), self._settings.face_enhancer_weight
+        settings = self._settings
+        target, weight = cut(frame, face, enhancer, settings), settings.face_enhancer_weight
         try:
             crop = self._record.run(enhancer, lambda model: model.enhance(target, weight=weight))
         except LeftOut:
@@ -294,7 +268,7 @@ class Recipe:
             self._record.broken(enhancer, error, "the face stays as it was")
             return frame
         with self._record.stage("paste"):
-            mask = self._mask(target, face) * (self._settings.face_enhancer_blend / 100)
+            mask = change_mask(target, face, settings) * (settings.face_enhancer_blend / 100)
             return paste(frame, crop, mask.astype(np.float32), target.to_crop)
 
     def _upscale(self, index: int, frame: Frame, faces: list[Face]) -> tuple[Frame, list[Face]]:
@@ -328,53 +302,6 @@ class Recipe:
         marked = not ranges or any(first <= number <= last for first, last in ranges)
         return marked and index % self._settings.enhance_every == 0
 
-    def _cut(self, frame: Frame, face: Face, model: ModelCard, factor: int = 1) -> AlignedFace:
-        size_px = model.size_px * factor
-        if model.template == "region":
-            size_px = self._settings.target_face_size or 0
-        return align(frame, face, model.template, size_px)
-
-    def _mask(self, target: AlignedFace, face: Face) -> Mask:
-        settings = self._settings
-        size_wh = (target.crop.shape[1], target.crop.shape[0])
-        mask = np.ones(target.crop.shape[:2], np.float32)
-        if "box" in settings.face_mask_types:
-            mask = box_mask(size_wh, settings.face_mask_blur, settings.face_mask_padding)
-        if "area" in settings.face_mask_types and target.landmarks is not None:
-            mask = np.minimum(mask, area_mask(size_wh, target.landmarks))
-        if face.cover:
-            mask = np.minimum(mask, cover_mask(face.cover, size_wh, target.to_crop))
-        return mask
-
-    def _card_of(self, processor: Processor) -> ModelCard | None:
-        if processor not in self._settings.processors:
-            return None
-        chosen = card(getattr(self._settings, f"{processor}_model"), processor)
-        if chosen.torch and self._settings.face_enhancer_backend == "torch":
-            return replace(chosen, runtime="torch")
-        return (self._record.half_of(chosen) if self._half else None) or chosen
-
-
-def boost_factor(settings: Settings, swapper: ModelCard) -> int:
-    """Return how many times `face_swapper_pixel_boost` is `swapper`'s own size.
-
-    Raises:
-        SettingsError: the network cannot be run at that size.
-    """
-    if settings.face_swapper_pixel_boost is None:
-        return 1
-    side = int(settings.face_swapper_pixel_boost.partition("x")[0])
-    own = swapper.size_px
-    if own and side % own == 0:
-        return side // own
-    fitting = [size for size in get_args(PixelBoost) if own and int(size.split("x")[0]) % own == 0]
-    raise SettingsError(
-        f"{swapper.name} cannot swap at {settings.face_swapper_pixel_boost}",
-        hint=f"It can at: {', '.join(fitting)}."
-        if fitting
-        else "It works at the frame's own scale; leave --face-swapper-pixel-boost out.",
-    )
-
 
 def _on_each(step: Callable[[Frame, Face], Face]) -> Callable[..., tuple[Frame, list[Face]]]:
     """Return the step of a stage that adds something to each face."""
@@ -383,19 +310,3 @@ def _on_each(step: Callable[[Frame, Face], Face]) -> Callable[..., tuple[Frame, 
         return frame, [step(frame, face) for face in faces]
 
     return each
-
-
-def packed(frame: Frame, how: FrameFormat) -> NDArray[np.uint8]:
-    """Return `frame` as it waits: itself, or a file's bytes in a row."""
-    if how == "bmp":
-        return frame
-    options = [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY] if how == "jpg" else []
-    _, coded = cv2.imencode(f".{how}", frame, options)
-    return np.asarray(coded, np.uint8).ravel()
-
-
-def unpacked(kept: NDArray[np.uint8]) -> Frame:
-    """Return the frame that `packed` was given."""
-    if kept.ndim == 3:
-        return kept
-    return np.asarray(cv2.imdecode(kept, cv2.IMREAD_COLOR), np.uint8)

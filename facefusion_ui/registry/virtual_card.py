@@ -194,6 +194,8 @@ class VirtualCard:
         options.add_session_config_entry("session.use_env_allocators", "1")
         options.add_session_config_entry("session.disable_prepacking", "1")
         options.enable_mem_pattern = False
+        # its threads leave the processor to whatever else is tried at the same time
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         options.log_severity_level = 4
         # the full level would copy convolution weights out of the arena
         level = self._ort.GraphOptimizationLevel.ORT_ENABLE_EXTENDED

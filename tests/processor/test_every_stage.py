@@ -14,7 +14,7 @@ from facefusion_ui.contracts import Network
 from facefusion_ui.events import FrameReady
 from facefusion_ui.faces import AlignedFace, Face, Source, SwappedFace
 from facefusion_ui.notices import SteppedDown
-from facefusion_ui.processor import analyser, frame, source
+from facefusion_ui.processor import analyser, choice, frame, source
 from facefusion_ui.processor.jobs import run_job
 from facefusion_ui.registry.registry import Registry
 from facefusion_ui.registry.weights import Store
@@ -118,7 +118,7 @@ def job(tmp_path, monkeypatch, clip, hopper_path, weights):
         cards = {card.task: (card, path) for card, path in cards_with(victim, weights)}
         paths = {card.name: path for card, path in cards.values()}
         monkeypatch.setattr(Store, "locate", lambda _, card: paths[card.name])
-        for module in (analyser, frame, source):
+        for module in (analyser, choice, frame, source):
             monkeypatch.setattr(module, "card", lambda name, task: cards[task][0])
         settings = make_settings(
             {
